@@ -1,0 +1,5 @@
+"""Graphs made from data."""
+
+from ngm.build.knn import knn_graph
+
+__all__ = ["knn_graph"]

@@ -1,0 +1,61 @@
+"""What every data set of the experiments looks like once it is loaded, and before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ngm.graph import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Examples, all their true labels, perhaps a graph over them, and the split of the literature.
+
+    Attributes:
+        name: What `ngm.datasets.load` knows it by.
+        x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0.
+        y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it.
+        graph: Graph on the n nodes, or None where the data has none of its own.
+        train: (t,) int64 ids of the nodes whose labels may be shown to a learner.
+        validation: (v,) int64 ids of the nodes to choose settings on; may be empty.
+        test: (s,) int64 ids of the nodes to score; each has a label.
+        classes: Name of each class, in the order of the numbers in `y`.
+    """
+
+    name: str
+    x: sp.csr_matrix | NDArray[np.float32]
+    y: NDArray[np.int64]
+    graph: Graph | None
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a data set without loading it: a line of `ngm datasets`.
+
+    Attributes:
+        name: What `ngm.datasets.load` knows it by.
+        num_nodes: Number of examples.
+        num_edges: Number of undirected edges; 0 where it has no graph of its own.
+        num_features: Width of `x`.
+        num_classes: Number of classes.
+        license: Terms of use as its origin states them.
+        origin: Where it comes from.
+        where: "embedded", "found in $NGM_DATA", "cached at ..." or "not here yet".
+    """
+
+    name: str
+    num_nodes: int
+    num_edges: int
+    num_features: int
+    num_classes: int
+    license: str
+    origin: str
+    where: str = "not here yet"

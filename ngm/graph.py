@@ -1,0 +1,329 @@
+"""The graph over the examples: nodes, edges, weights and direction.
+
+A `Graph` is frozen. An undirected edge is stored once, there are no self loops, and node ids are the rows of
+`x` and `y`. `Graph.from_edges` and its relatives tidy up whatever they are given; `Graph(...)` itself takes
+edges that are already tidy and only checks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ngm import graph_files
+
+if TYPE_CHECKING:
+    import networkx
+    from torch_geometric.data import Data
+
+Merge = Literal["max", "sum", "mean"]
+Nodes = Tensor | NDArray[np.int64] | NDArray[np.bool_] | Sequence[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """Nodes joined by weighted edges.
+
+    Args:
+        num_nodes: Number of nodes; ids run from 0 to num_nodes - 1.
+        edges: (m, 2) int64 node ids, each pair once; (source, target) where directed.
+        weight: (m,) float32, finite and at least 0.
+        directed: Whether (u, v) and (v, u) are two different edges.
+        self_loops: How many self loops were dropped on the way in.
+        duplicates: How many repeated edges were merged on the way in.
+    """
+
+    num_nodes: int
+    edges: Tensor
+    weight: Tensor
+    directed: bool = False
+    self_loops: int = 0
+    duplicates: int = 0
+
+    def __post_init__(self) -> None:
+        _check(self.edges, self.weight, self.num_nodes)
+
+    def __repr__(self) -> str:
+        """`Graph(3 nodes, 2 undirected edges)`."""
+        direction = "directed" if self.directed else "undirected"
+        return f"Graph({self.num_nodes:,} nodes, {self.num_edges:,} {direction} edges)"
+
+    # Made from
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: ArrayLike | Tensor,
+        weight: ArrayLike | Tensor | None = None,
+        num_nodes: int | None = None,
+        directed: bool = False,
+        merge: Merge = "max",
+    ) -> Graph:
+        """Makes a graph from a list of edges in any order, with repeats and self loops.
+
+        Args:
+            edges: (m, 2) node ids.
+            weight: (m,) weights; all 1 where not given.
+            num_nodes: Number of nodes; the largest id + 1 where not given.
+            directed: Keep (u, v) and (v, u) apart; else they are one edge.
+            merge: What becomes of an edge that is there several times: its largest weight, the sum or the
+                mean. With `max`, listing an edge from both its ends changes nothing.
+
+        Returns:
+            Graph with edges sorted by (smaller end, larger end), or by (source, target) where directed.
+
+        >>> Graph.from_edges([[1, 0], [0, 1], [2, 1], [2, 2]])
+        Graph(3 nodes, 2 undirected edges)
+        """
+        pairs = _as_edges(edges)
+        w = torch.ones(len(pairs)) if weight is None else _as_weight(weight)
+        count = num_nodes if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
+        _check(pairs, w, count)
+        if merge not in ("max", "sum", "mean"):
+            raise ValueError(f"merge is {merge!r}; choose 'max', 'sum' or 'mean'")
+        proper = pairs[:, 0] != pairs[:, 1]
+        loops = len(pairs) - int(proper.sum())
+        if loops:
+            pairs, w = pairs[proper], w[proper]
+        if not directed:
+            pairs = pairs.sort(dim=1).values
+        unique, group = torch.unique(pairs[:, 0] * count + pairs[:, 1], return_inverse=True)
+        merged = torch.zeros(len(unique)).scatter_reduce(
+            0, group, w, {"max": "amax", "sum": "sum", "mean": "mean"}[merge], include_self=False
+        )
+        ends = torch.stack([unique // max(count, 1), unique % max(count, 1)], dim=1)
+        return cls(count, ends, merged, directed, loops, len(pairs) - len(unique))
+
+    @classmethod
+    def from_scipy(cls, adjacency: sp.spmatrix | sp.sparray, directed: bool = False, merge: Merge = "max") -> Graph:
+        """Makes a graph from an adjacency matrix; entry (u, v) is the weight of u -> v.
+
+        Args:
+            adjacency: (n, n) sparse matrix; explicit zeros are not edges.
+            directed: Keep (u, v) and (v, u) apart; else the two are merged.
+            merge: See `from_edges`; with `max` a symmetric matrix keeps its weights.
+        """
+        coo = sp.coo_array(adjacency)
+        if coo.shape[0] != coo.shape[1]:
+            raise ValueError(f"adjacency has shape {coo.shape}; it must be square, a row and a column per node")
+        there = coo.data != 0
+        pairs = np.stack([coo.row[there], coo.col[there]], axis=1)
+        return cls.from_edges(pairs, coo.data[there], coo.shape[0], directed, merge)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, weight: str = "weight") -> Graph:
+        """Makes a graph from a networkx one; node ids are positions in `graph.nodes`.
+
+        Args:
+            graph: Graph or DiGraph; parallel edges of a multigraph are merged to the largest weight.
+            weight: Edge attribute that holds the weight; 1 where an edge lacks it.
+        """
+        row = {node: i for i, node in enumerate(graph.nodes)}
+        triples = [(row[u], row[v], d.get(weight, 1.0)) for u, v, d in graph.edges(data=True)]
+        pairs = np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2)
+        return cls.from_edges(pairs, [t[2] for t in triples], len(row), graph.is_directed())
+
+    @classmethod
+    def from_pyg(cls, data: Data, directed: bool | None = None) -> Graph:
+        """Makes a graph from a PyTorch Geometric `Data`: its `edge_index` and, if there, 1-d `edge_weight`.
+
+        Args:
+            data: Anything with `edge_index` (2, m), `num_nodes` and perhaps `edge_weight` (m,).
+            directed: Whether to keep the two directions apart; `data.is_directed()` where not given.
+        """
+        weight = getattr(data, "edge_weight", None)
+        direction = bool(data.is_directed()) if directed is None else directed
+        return cls.from_edges(data.edge_index.t(), weight, int(data.num_nodes), direction)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Graph:
+        """Opens a folder written by `save`; the arrays stay on disk and are read as they are used."""
+        header, edges, weight = graph_files.read(Path(folder))
+        return cls(header["num_nodes"], edges, weight, bool(header["directed"]))
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes `graph.json`, `edges.npy` and `weight.npy` into `folder`, whole or not at all."""
+        return graph_files.write(Path(folder), self.num_nodes, self.edges, self.weight, self.directed)
+
+    # Turned into
+
+    def to_scipy(self) -> sp.csr_array:
+        """(n, n) adjacency; symmetric where undirected."""
+        u, v, w = self._both_ways()
+        return sp.csr_array((w, (u, v)), shape=self.shape)
+
+    def to_networkx(self) -> networkx.Graph:
+        """The networkx graph with nodes 0 to n - 1 and edge attribute `weight`."""
+        import networkx
+
+        graph = networkx.DiGraph() if self.directed else networkx.Graph()
+        graph.add_nodes_from(range(self.num_nodes))
+        weighted = zip(self.edges.tolist(), self.weight.tolist(), strict=True)
+        graph.add_weighted_edges_from((u, v, w) for (u, v), w in weighted)
+        return graph
+
+    # Read off
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges m; an undirected edge counts once."""
+        return len(self.edges)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n), so that scikit-learn's cross-validation cuts the graph along with the rows of x."""
+        return self.num_nodes, self.num_nodes
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return self.num_nodes
+
+    def __getitem__(self, rows: Nodes | tuple[Nodes, object]) -> Graph:
+        """`subgraph(rows)`; the form `graph[rows, ...]` is what scikit-learn's cross-validation asks for."""
+        return self.subgraph(rows[0] if isinstance(rows, tuple) else rows)
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """(n,) int64, the number of edges at each node; both directions count where directed."""
+        return torch.bincount(self.edges.reshape(-1), minlength=self.num_nodes)
+
+    @cached_property
+    def csr(self) -> tuple[Tensor, Tensor, Tensor]:
+        """(offsets (n + 1,), neighbor ids, edge ids), grouped by node; along the direction where directed."""
+        m = self.num_edges
+        index = sp.csr_array(self.shape, dtype=np.int64)
+        if m:
+            ids = np.arange(1, m + 1)  # from 1, since a stored 0 might be taken for an absent entry
+            u, v = self.edges.numpy().T
+            if not self.directed:
+                u, v, ids = np.concatenate([u, v]), np.concatenate([v, u]), np.tile(ids, 2)
+            index = sp.csr_array((ids, (u, v)), shape=self.shape)
+        offsets, neighbors, edge = index.indptr, index.indices, index.data - 1
+        return tuple(torch.from_numpy(a.astype(np.int64)) for a in (offsets, neighbors, edge))  # type: ignore[return-value]
+
+    def neighbors(self, node: int) -> Tensor:
+        """(k,) ids of the nodes joined to `node`, ascending; those it points to where directed."""
+        if not 0 <= node < self.num_nodes:
+            raise ValueError(f"node {node} is not in the graph; ids run from 0 to {self.num_nodes - 1}")
+        offsets, neighbors, _ = self.csr
+        return neighbors[offsets[node] : offsets[node + 1]]
+
+    def components(self) -> tuple[int, Tensor]:
+        """(number of connected components, (n,) component of each node), direction ignored."""
+        count, label = sp.csgraph.connected_components(self.to_scipy(), directed=False)
+        return int(count), torch.from_numpy(label.astype(np.int64))
+
+    # Cut and joined
+
+    def subgraph(self, nodes: Nodes) -> Graph:
+        """Keeps `nodes` and the edges among them, renumbered in the order given.
+
+        Args:
+            nodes: (b,) distinct node ids, or an (n,) mask.
+
+        >>> Graph.from_edges([[0, 1], [1, 2]]).subgraph([2, 1]).edges.tolist()
+        [[0, 1]]
+        """
+        ids = self._ids(nodes)
+        place = torch.full((self.num_nodes,), -1)
+        place[ids] = torch.arange(len(ids))
+        if int((place >= 0).sum()) != len(ids):
+            raise ValueError("subgraph names a node twice; give distinct node ids")
+        ends = place[self.edges]
+        kept = (ends >= 0).all(dim=1)
+        return Graph.from_edges(ends[kept], self.weight[kept], len(ids), self.directed)
+
+    def without(self, nodes: Nodes) -> Graph:
+        """Drops every edge at `nodes` and keeps the numbering: how test nodes leave the graph.
+
+        Args:
+            nodes: (b,) node ids, or an (n,) mask.
+
+        >>> Graph.from_edges([[0, 1], [1, 2]]).without([2])
+        Graph(3 nodes, 1 undirected edges)
+        """
+        gone = torch.zeros(self.num_nodes, dtype=torch.bool)
+        gone[self._ids(nodes)] = True
+        kept = ~gone[self.edges].any(dim=1)
+        return Graph(self.num_nodes, self.edges[kept], self.weight[kept], self.directed)
+
+    def merge(self, other: Graph, how: Merge = "max") -> Graph:
+        """Joins the edges of two graphs over the same nodes; edges in both are merged as `how` says."""
+        if (self.num_nodes, self.directed) != (other.num_nodes, other.directed):
+            raise ValueError(f"cannot merge {self} with {other}; both need the same nodes and the same kind of edge")
+        edges = torch.cat([self.edges, other.edges])
+        weight = torch.cat([self.weight, other.weight])
+        return Graph.from_edges(edges, weight, self.num_nodes, self.directed, how)
+
+    def _ids(self, nodes: Nodes) -> Tensor:
+        ids = torch.as_tensor(nodes)
+        if ids.dtype == torch.bool:
+            if ids.shape != (self.num_nodes,):
+                raise ValueError(f"mask has shape {tuple(ids.shape)}; the graph has {self.num_nodes} nodes")
+            return ids.nonzero()[:, 0]
+        ids = ids.long()
+        outside = ((ids < 0) | (ids >= self.num_nodes)).nonzero()
+        if len(outside):
+            raise ValueError(
+                f"node {int(ids[outside[0, 0]])} is not in the graph; ids run from 0 to {self.num_nodes - 1}"
+            )
+        return ids
+
+    def _both_ways(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        u, v = self.edges.numpy().T
+        w = self.weight.numpy()
+        if self.directed:
+            return u, v, w
+        return np.concatenate([u, v]), np.concatenate([v, u]), np.tile(w, 2)
+
+
+def _as_edges(edges: ArrayLike | Tensor) -> Tensor:
+    """(m, 2) int64 from anything array-like, refusing fractions."""
+    raw = edges if isinstance(edges, Tensor) else torch.as_tensor(np.asarray(edges))
+    if raw.numel() == 0:
+        return torch.zeros(0, 2, dtype=torch.int64)
+    if raw.ndim != 2 or raw.shape[1] != 2:
+        raise ValueError(f"edges has shape {tuple(raw.shape)}; give (m, 2), one row of two node ids per edge")
+    pairs = raw.long()
+    if raw.is_floating_point():
+        fraction = (raw != pairs).any(dim=1).nonzero()
+        if len(fraction):
+            row = int(fraction[0, 0])
+            raise ValueError(f"edge {row} is {raw[row].tolist()}; node ids must be whole numbers")
+    return pairs.contiguous()
+
+
+def _as_weight(weight: ArrayLike | Tensor) -> Tensor:
+    raw = weight if isinstance(weight, Tensor) else torch.as_tensor(np.asarray(weight))
+    return raw.float().reshape(-1)
+
+
+def _check(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
+    """Names the first edge that is not right."""
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
+        raise ValueError(f"edges has shape {tuple(edges.shape)} and type {edges.dtype}; give (m, 2) int64")
+    if len(weight) != len(edges):
+        raise ValueError(f"weight has {len(weight)} entries, edges has {len(edges)}; give one weight per edge")
+    if not len(edges):
+        return
+    low, high = edges.aminmax()
+    if low < 0 or high >= num_nodes:
+        row = int(((edges < 0) | (edges >= num_nodes)).any(dim=1).nonzero()[0, 0])
+        raise ValueError(
+            f"edge {row} is {edges[row].tolist()}; node ids run from 0 to {num_nodes - 1}, "
+            "so drop the edge or raise num_nodes"
+        )
+    if not (torch.isfinite(weight) & (weight >= 0)).all():
+        row = int((~(torch.isfinite(weight) & (weight >= 0))).nonzero()[0, 0])
+        raise ValueError(
+            f"edge {row} ({edges[row].tolist()}) has weight {float(weight[row])}; weights must be finite and at least 0"
+        )

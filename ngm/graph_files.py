@@ -1,0 +1,71 @@
+"""A graph folder on disk: `graph.json`, `edges.npy`, `weight.npy`, opened as memory maps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngm.files import folder_written_whole
+
+FORMAT = "ngm-graph"
+VERSION = 1
+
+
+class Header(TypedDict):
+    """What `graph.json` says."""
+
+    format: str
+    version: int
+    num_nodes: int
+    num_edges: int
+    directed: bool
+
+
+def write(folder: Path, num_nodes: int, edges: Tensor, weight: Tensor, directed: bool) -> Path:
+    """Writes the three files under a temporary name and renames the folder; an older one is replaced."""
+    header = Header(format=FORMAT, version=VERSION, num_nodes=num_nodes, num_edges=len(edges), directed=directed)
+    with folder_written_whole(folder, marker="graph.json") as part:
+        np.save(part / "edges.npy", edges.numpy())
+        np.save(part / "weight.npy", weight.numpy())
+        (part / "graph.json").write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+    return folder
+
+
+def read(folder: Path) -> tuple[Header, Tensor, Tensor]:
+    """Opens a graph folder.
+
+    Returns:
+        (header, edges (m, 2) int64, weight (m,) float32); the arrays are memory maps, private to the reader.
+    """
+    try:
+        header: Header = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{folder} is not a graph folder: it has no graph.json") from None
+    except ValueError as error:
+        raise ValueError(f"{folder / 'graph.json'} is damaged ({error}); save the graph again") from None
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise ValueError(
+            f"{folder / 'graph.json'} says format {header.get('format')!r} version {header.get('version')!r}; "
+            f"this release reads {FORMAT!r} version {VERSION}"
+        )
+    edges = _mapped(folder / "edges.npy", (header["num_edges"], 2), np.dtype(np.int64))
+    weight = _mapped(folder / "weight.npy", (header["num_edges"],), np.dtype(np.float32))
+    return header, edges, weight
+
+
+def _mapped(file: Path, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Tensor:
+    try:
+        # "c" is copy on write: torch wants a writable array, and what it writes must not reach the file
+        array = np.load(file, mmap_mode="c" if shape[0] else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{file} cannot be read ({error}); save the graph again") from None
+    if array.shape != shape or array.dtype != dtype:
+        raise ValueError(
+            f"{file} holds {array.dtype} {array.shape}, graph.json says {dtype} {shape}; save the graph again"
+        )
+    return torch.from_numpy(array)

@@ -1,0 +1,118 @@
+"""Checks at the door of `fit` and `predict`: what is wrong, the value, and what would be right."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from ngm.graph import Graph
+from ngm.objective import NGMLoss
+from ngm.rows import Indexable, Inputs
+from ngm.sampling import EdgeLoader
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+
+_ROWS_AT_ONCE = 65_536
+
+
+def check_settings(estimator: NGMEstimator) -> None:
+    """Numbers out of range, before anything is computed; names are checked where they are looked up."""
+    positive = ("epochs", "batch_size", "learning_rate")
+    for name in positive:
+        value = getattr(estimator, name)
+        if not value > 0:
+            raise ValueError(f"{name} is {value}; it must be greater than 0")
+    if not 0 <= estimator.dropout < 1:
+        raise ValueError(f"dropout is {estimator.dropout}; it must be at least 0 and below 1")
+    if any(width < 1 for width in estimator.hidden):
+        raise ValueError(f"hidden is {tuple(estimator.hidden)}; every layer needs at least one unit")
+    if estimator.patience is not None and estimator.validation is None:
+        raise ValueError(
+            f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
+        )
+    if estimator.resume and estimator.folder is None:
+        raise ValueError("resume is True, but no folder is given to resume from; set folder=")
+
+
+def check_features(estimator: NGMEstimator, x: Inputs, reset: bool) -> Inputs:
+    """X as rows that can be taken by node id: float array or sparse matrix, without a copy where possible.
+
+    Args:
+        estimator: Remembers the number and the names of the columns.
+        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through.
+        reset: True in `fit`, False in `predict`.
+    """
+    if isinstance(x, Mapping) and not sp.issparse(x):  # scipy's dictionary of keys is both
+        return x
+    raw: object = x.numpy() if isinstance(x, Tensor) else x
+    if not _array_like(raw):
+        return cast(Indexable, raw)
+    checked = validate_data(
+        estimator,
+        raw,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float32, np.float64, np.float16] if not callable(estimator.network) else None,
+        ensure_all_finite=False,
+        allow_nd=callable(estimator.network),
+    )
+    _check_finite(checked)
+    return cast(Inputs, checked)
+
+
+def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:
+    """A graph whose edges are all of kinds with alpha = 0, or that has none, would quietly do nothing."""
+    wanted = sorted({kind.name for kinds in loss.kinds for kind in kinds})
+    if not graphs or not wanted or int(loader.totals.num_edges.sum()):
+        return
+    found = sum(graph.num_edges for graph in graphs)
+    warnings.warn(
+        f"the graph does nothing: alpha is above 0 for {', '.join(wanted)} edges, and of its {found:,} edges "
+        "none is of such a kind; set another alpha, or check which nodes are labelled",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _array_like(x: object) -> bool:
+    """Whether scikit-learn can make an array of it (and should say so if it cannot)."""
+    return (
+        not isinstance(x, Indexable)
+        or isinstance(x, np.ndarray | list | tuple)
+        or hasattr(x, "dtype")
+        or (hasattr(x, "iloc") or sp.issparse(x) or hasattr(x, "__array__"))
+    )
+
+
+def _check_finite(x: NDArray[np.generic] | sp.csr_matrix) -> None:
+    """Names the first NaN or infinity, reading memory maps piece by piece."""
+    if sp.issparse(x):
+        sparse = cast(sp.csr_matrix, x)
+        bad = np.flatnonzero(~np.isfinite(sparse.data))
+        if len(bad):
+            row = int((sparse.indptr <= bad[0]).sum()) - 1
+            raise _not_finite((row, int(sparse.indices[bad[0]])), float(sparse.data[bad[0]]))
+        return
+    if not np.issubdtype(x.dtype, np.floating):
+        return
+    for start in range(0, len(x), _ROWS_AT_ONCE):
+        part = x[start : start + _ROWS_AT_ONCE]
+        if np.isfinite(np.sum(part, dtype=np.float64)):  # one pass; only a suspicious part is looked at
+            continue
+        where = np.argwhere(~np.isfinite(part))
+        if len(where):
+            first = tuple(int(i) for i in where[0])
+            raise _not_finite((first[0] + start, *first[1:]), float(part[first]))
+
+
+def _not_finite(place: tuple[int, ...], value: float) -> ValueError:
+    name = "NaN" if value != value else "infinity (inf)"
+    return ValueError(f"x{list(place)} is {name}; fill in or drop such values before fit and predict")

@@ -1,0 +1,132 @@
+"""`NGMClassifier`: Neural Graph Machines with scikit-learn's contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from torch import Tensor
+
+from ngm.methods.estimator import NGMEstimator
+from ngm.methods.targets import Task, check_length, encode_classes, unlabeled_rows
+from ngm.metrics import accuracy, f1
+from ngm.rows import Inputs
+from ngm.run import JSON
+
+
+@dataclass(eq=False, repr=False)
+class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
+    """Trains a network on few labelled and many unlabelled rows joined by a graph; predicts without the graph.
+
+    y is (n,) integers or strings with -1, None or NaN for unlabelled rows; or (n, L) zeros and ones where a row may
+    have several labels; or (n, C) shares that add up to 1 (soft labels). x has a row for every node of the graph.
+    Nodes without edges and labels (test nodes left out of the graph) take no part in training.
+
+    Args:
+        hidden: Widths of the hidden layers of network "ffnn".
+        alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph.
+        alpha_lu: Weight of distances across labelled-unlabelled edges.
+        alpha_uu: Weight of distances across unlabelled-unlabelled edges. All three 0: a plain network.
+        distance: "l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js", or a function.
+        layer: Layer whose output is h; by default the last hidden one, or the output for the last three distances.
+        influence: On directed graphs, "source", "target" or "both": which end pulls the other.
+        scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
+        network: "ffnn", or a function (in_features, out_features) -> nn.Module.
+        dropout: Share of hidden units dropped while training ("ffnn").
+        epochs: Passes over the edges, at most.
+        batch_size: Edges in a batch (labelled rows where no edge is used).
+        sampling: "plain", or "balanced" to see every class in every batch.
+        optimizer: "adam", "adamw" or "sgd" (momentum .9).
+        learning_rate: Size of a step.
+        weight_decay: L2 penalty on the weights.
+        clip: Largest norm of the gradient.
+        bfloat16: Compute in bfloat16 where that is safe.
+        dtype: "float32" or "float64"; by default as x is, so give x as float32 where speed matters.
+        validation: Share of the labelled rows, ids of labelled rows, or a pair (x, y): keeps the best epoch.
+        patience: Epochs without improvement on validation after which to stop.
+        seed: Same seed, same result.
+        device: Where to train: "cpu", "cuda", ...
+        folder: Run folder, written as training goes.
+        resume: Go on from the checkpoint in `folder`.
+
+    Attributes:
+        classes_: (C,) class names, or label numbers 0 to L - 1.
+        network_: The trained network, for use without this library.
+        history_: Cost terms, |h| and validation metric of every epoch.
+        edges_by_kind_: How many LL, LU and UU edges were trained on.
+        n_iter_: Epochs done.
+
+    >>> from ngm import Graph
+    >>> x = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
+    >>> NGMClassifier(epochs=50).fit(x, [0, -1, 1, -1], graph=Graph.from_edges([[0, 1], [2, 3]])).predict(x)
+    array([0, 0, 1, 1])
+    """
+
+    def predict(self, x: Inputs) -> NDArray[np.generic]:
+        """Classes (n,), or zeros and ones (n, L) where rows may have several labels."""
+        scores = self.predict_proba(x)
+        if self.task_ == "labels":
+            return (scores > 0.5).astype(np.int64)
+        predicted: NDArray[np.generic] = self.classes_[scores.argmax(axis=1)]
+        return predicted
+
+    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
+        """(n, C) shares that add up to 1, or (n, L) probabilities of each label by itself."""
+        logits = self._run(x, lambda rows: self.network_(rows))
+        squashed = torch.sigmoid if self.task_ == "labels" else _softmax
+        out: NDArray[np.floating] = squashed(torch.from_numpy(logits)).numpy()
+        return out
+
+    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy over the labelled rows; of several labels, the share of rows with all of them right."""
+        predicted = self.predict(x)
+        truth = check_length(y, len(predicted))
+        known = ~unlabeled_rows(truth)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(truth[known], predicted[known], sample_weight=weight))
+
+    def _encode(self, y: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> tuple[Tensor, Tensor]:
+        encoded = encode_classes(y, rows)
+        self.classes_, self.task_ = encoded.classes, encoded.task
+        return encoded.targets, encoded.labeled
+
+    def _encode_known(self, y: ArrayLike, rows: int) -> Tensor:
+        encoded = encode_classes(y, rows, classes=self.classes_)
+        if encoded.task != self.task_ or not encoded.labeled.all():
+            raise ValueError("the y of validation must be of the same kind as the y of fit, with every row labelled")
+        return encoded.targets
+
+    def _out_features(self, targets: Tensor) -> int:
+        return len(self.classes_)
+
+    def _cost(self) -> str:
+        return "bce" if self.task_ == "labels" else "cross_entropy"
+
+    def _metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
+        if self.task_ == "labels":
+            return {"micro_f1": f1(targets.numpy(), torch.sigmoid(logits).numpy(), average="micro")}
+        truth = targets.argmax(dim=1) if self.task_ == "soft" else targets
+        return {"accuracy": accuracy(truth.numpy(), logits.argmax(dim=1).numpy())}
+
+    def _describe(self) -> dict[str, JSON]:
+        return {"task": self.task_, "classes": self.classes_.tolist(), "classes_type": self.classes_.dtype.str}
+
+    def _recall(self, model: Mapping[str, JSON]) -> None:
+        self.task_ = cast(Task, model["task"])
+        self.classes_ = np.array(model["classes"], dtype=np.dtype(cast(str, model["classes_type"])))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _softmax(logits: Tensor) -> Tensor:
+    return torch.softmax(logits, dim=1)

@@ -1,0 +1,283 @@
+"""What `NGMClassifier` and `NGMRegressor` share: settings, checks, validation split, fit, prediction in batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from ngm.distances import Distance
+from ngm.distributed import process_group
+from ngm.graph import Graph
+from ngm.methods import saving
+from ngm.methods.checks import check_features, check_settings, warn_of_idle_graph
+from ngm.methods.validation import HeldOut, Validation, hold_out
+from ngm.names import nearest
+from ngm.networks import NETWORKS
+from ngm.networks.tap import LAST_HIDDEN, tap
+from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
+from ngm.rows import Inputs, move_rows, num_rows, take_rows
+from ngm.run import JSON, Run
+from ngm.sampling import EdgeLoader, Labels, Sampling
+from ngm.training import Epoch, History, OptimizerName, seeded, train
+
+Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
+PREDICTED_AT_ONCE = 8192  # rows
+
+
+@dataclass(eq=False, repr=False)
+class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Settings of an NGM estimator; see `NGMClassifier` for what each means."""
+
+    hidden: Sequence[int] = (250, 100)
+    alpha_ll: float | Sequence[float] = 0.2
+    alpha_lu: float | Sequence[float] = 0.2
+    alpha_uu: float | Sequence[float] = 0.2
+    distance: str | Distance = "l2"
+    layer: str | None = None
+    influence: Influence = "both"
+    scaling: Scaling = "mean"
+    network: Network = "ffnn"
+    dropout: float = 0.0
+    epochs: int = 100
+    batch_size: int = 512
+    sampling: Sampling = "plain"
+    labels: Labels = "every_batch"
+    optimizer: OptimizerName = "adam"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    clip: float | None = None
+    bfloat16: bool = False
+    dtype: Literal["float32", "float64"] | None = None
+    validation: Validation = None
+    patience: int | None = None
+    seed: int = 0
+    device: str = "cpu"
+    folder: str | Path | None = None
+    resume: bool = False
+
+    def fit(
+        self,
+        x: Inputs,
+        y: ArrayLike,
+        graph: Graph | Sequence[Graph] | None = None,
+        sample_weight: ArrayLike | None = None,
+        on_epoch: Callable[[Epoch], None] | None = None,
+    ) -> NGMEstimator:
+        """Trains the network on labelled and unlabelled rows joined by the graph.
+
+        Args:
+            x: (n, d) dense or sparse, a row for every node; for networks of one's own, whatever `take_rows` takes.
+            y: Targets of the rows, unlabelled ones marked; see the class.
+            graph: One graph over the rows, a list of graphs, or none for a plain network.
+            sample_weight: (n,) weight of each labelled row.
+            on_epoch: Called with each epoch's record: cost terms, |h|, validation metric, seconds.
+
+        Returns:
+            The estimator itself, fitted.
+        """
+        check_settings(self)
+        inputs = check_features(self, x, reset=True)
+        self.dtype_ = _dtype(self.dtype, inputs)
+        targets, labeled = self._encode(y, num_rows(inputs), sample_weight)
+        graphs = [graph] if isinstance(graph, Graph) else list(graph or [])
+        held_out = hold_out(self, inputs, targets, labeled)
+        loss = self._loss(len(graphs))
+        with process_group() as (rank, world):
+            loader = EdgeLoader(
+                inputs,
+                targets,
+                graphs,
+                batch_size=self.batch_size,
+                seed=self.seed,
+                kinds=loss.kinds[: len(graphs)] if graphs else None,
+                sample_weight=sample_weight,
+                labeled=held_out.labeled,
+                sampling=self.sampling,
+                labels=self.labels,
+                dtype=self.dtype_,
+                rank=rank,
+                world=world,
+            )
+            warn_of_idle_graph(loader, loss, graphs)
+            self.network_ = self._make_network(self._in_features(inputs), self._out_features(targets))
+            run = saving.begin(self) if self.folder is not None else None
+            self.history_ = self._train(loader, loss, held_out, run, on_epoch)
+            self._finish(loader, run if rank == 0 else None)
+        if self.history_.stopped == "interrupted":
+            raise KeyboardInterrupt  # fitted and saved all the same
+        return self
+
+    def transform(self, x: Inputs) -> NDArray[np.floating]:
+        """Hidden vectors h (n, width) of the layer whose distances are penalised; the last hidden layer by default."""
+        layer = self.layer or LAST_HIDDEN
+        return self._run(x, lambda rows: tap(self.network_, rows, [layer])[1][layer])
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes a run folder; `ngm.load` reads it back. The graph is not part of it: prediction needs none."""
+        check_is_fitted(self)
+        return saving.save(self, Path(folder))
+
+    @property
+    def _n_features_out(self) -> int:
+        """Width of h, for `get_feature_names_out`."""
+        return int(self.transform(np.zeros((1, self.n_features_in_), dtype=np.float32)).shape[1])
+
+    # What the two tasks fill in
+
+    @abstractmethod
+    def _encode(self, y: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> tuple[Tensor, Tensor]:
+        """Y as the loader takes it: (targets (n, ...), labeled (n,)); remembers the classes."""
+
+    @abstractmethod
+    def _encode_known(self, y: ArrayLike, rows: int) -> Tensor:
+        """Targets of validation rows, in terms of what `_encode` remembered."""
+
+    @abstractmethod
+    def _out_features(self, targets: Tensor) -> int: ...
+
+    @abstractmethod
+    def _cost(self) -> str: ...
+
+    @abstractmethod
+    def _metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
+        """Validation metrics; the first is the one to raise."""
+
+    @abstractmethod
+    def _describe(self) -> dict[str, JSON]:
+        """What `model.json` needs so that predictions can be read back."""
+
+    @abstractmethod
+    def _recall(self, model: Mapping[str, JSON]) -> None:
+        """Takes back what `_describe` wrote."""
+
+    # How the parts meet
+
+    def _loss(self, graphs: int) -> NGMLoss:
+        """A regularizer per graph; an alpha given as a list has one entry per graph."""
+        count = max(graphs, 1)
+        alphas = (self.alpha_ll, self.alpha_lu, self.alpha_uu)
+        names = ("alpha_ll", "alpha_lu", "alpha_uu")
+        per = [per_graph(name, alpha, count) for name, alpha in zip(names, alphas, strict=True)]
+        regularizers = [
+            Regularizer(
+                alpha_ll=ll,
+                alpha_lu=lu,
+                alpha_uu=uu,
+                distance=self.distance,
+                layer=self.layer,
+                influence=self.influence,
+            )
+            for ll, lu, uu in zip(*per, strict=True)
+        ]
+        return NGMLoss(regularizers, cost=self._cost(), scaling=self.scaling)
+
+    def _train(
+        self,
+        loader: EdgeLoader,
+        loss: NGMLoss,
+        held_out: HeldOut,
+        run: Run | None,
+        on_epoch: Callable[[Epoch], None] | None,
+    ) -> History:
+        def evaluate(network: nn.Module) -> dict[str, float]:
+            logits = self._logits(held_out.x)
+            metrics = self._metrics(logits, held_out.y)
+            return metrics | {"cost": float(loss.cost(logits, held_out.y).mean())}
+
+        return train(
+            self.network_,
+            loader,
+            loss,
+            epochs=self.epochs,
+            seed=self.seed,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            clip=self.clip,
+            bfloat16=self.bfloat16,
+            evaluate=evaluate if held_out.any else None,
+            patience=self.patience,
+            run=run,
+            resume=self.resume,
+            on_epoch=on_epoch,
+        )
+
+    def _finish(self, loader: EdgeLoader, run: Run | None) -> None:
+        self.n_iter_ = len(self.history_.epochs)
+        self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), loader.totals.num_edges.sum(dim=0).tolist(), strict=True))
+        self.num_labeled_ = int(loader.labeled.sum())
+        self.network_.eval()
+        if run is not None:
+            saving.finish(self, run)
+
+    def _make_network(self, in_features: int, out_features: int) -> nn.Module:
+        with seeded(self.seed):
+            if callable(self.network):
+                made = self.network(in_features, out_features)
+                if not isinstance(made, nn.Module):
+                    raise ValueError(
+                        f"network(in_features, out_features) returned a {type(made).__name__}; return an nn.Module"
+                    )
+                return made.to(self.device, self.dtype_)
+            if self.network not in NETWORKS:
+                raise ValueError(
+                    f"unknown network {self.network!r}{nearest(self.network, NETWORKS)}; choose from "
+                    f"{', '.join(NETWORKS)}, or give a function (in_features, out_features) -> nn.Module"
+                )
+            return NETWORKS[self.network](
+                in_features, out_features, hidden=tuple(self.hidden), dropout=self.dropout
+            ).to(self.device, self.dtype_)
+
+    def _in_features(self, inputs: Inputs) -> int:
+        shape = getattr(inputs, "shape", None)
+        return int(shape[1]) if shape is not None and len(shape) > 1 else 1
+
+    def _logits(self, x: Inputs) -> Tensor:
+        return self._batched(x, lambda rows: self.network_(rows))
+
+    def _run(self, x: Inputs, read: Callable[..., Tensor]) -> NDArray[np.floating]:
+        """Checks x and reads something off the network for its rows."""
+        check_is_fitted(self)
+        out: NDArray[np.floating] = self._batched(check_features(self, x, reset=False), read).numpy()
+        return out
+
+    def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
+        self.network_.eval()
+        ids = torch.split(torch.arange(num_rows(inputs)), PREDICTED_AT_ONCE)
+        with torch.inference_mode():
+            parts = [read(move_rows(take_rows(inputs, part, self.dtype_), self.device)).cpu() for part in ids]
+        return torch.cat(parts)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _dtype(wanted: str | None, inputs: Inputs) -> torch.dtype:
+    """As asked for; else as x is, if that is float64, and float32 for everything else."""
+    if wanted is None:
+        return torch.float64 if str(getattr(inputs, "dtype", "")) == "float64" else torch.float32
+    if wanted not in ("float32", "float64"):
+        raise ValueError(f"dtype is {wanted!r}; choose 'float32', 'float64', or None for that of x")
+    return torch.float64 if wanted == "float64" else torch.float32
+
+
+def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:
+    """One alpha for each graph."""
+    if isinstance(value, Sequence | np.ndarray):
+        if len(value) != graphs:
+            raise ValueError(f"{name} has {len(value)} entries for {graphs} graphs; give one number, or one per graph")
+        return [float(v) for v in value]
+    return [float(value)] * graphs

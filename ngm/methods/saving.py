@@ -1,0 +1,162 @@
+"""Estimators to run folders and back: settings as JSON, weights as safetensors, never a pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from ngm.run import JSON, Run
+from ngm.training import History
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+
+_MAY_CHANGE = (
+    "epochs",
+    "patience",
+    "folder",
+    "resume",
+    "device",
+)  # between an interrupted run and its resumption
+
+
+def begin(estimator: NGMEstimator) -> Run:
+    """Opens the estimator's folder: a new run, or the one to resume, whose settings must be the same."""
+    folder = Path(cast("str | Path", estimator.folder))
+    settings = settings_as_json(estimator)
+    if estimator.resume and (folder / "config.json").exists():
+        run = Run.open(folder)
+        _check_same(cast("dict[str, JSON]", run.read("config.json")["settings"]), settings, folder)
+    else:
+        run = Run.create(folder)
+    run.write_config(type(estimator).__name__, settings)
+    return run
+
+
+def finish(estimator: NGMEstimator, run: Run) -> None:
+    """Writes what a trained estimator adds to its run folder."""
+    history = estimator.history_
+    best = history.epochs[history.best_epoch] if history.epochs else {}
+    run.write(
+        "metrics.json",
+        {
+            "stopped": history.stopped,
+            "epochs": len(history.epochs),
+            "best_epoch": history.best_epoch,
+            "seconds": sum(epoch["seconds"] for epoch in history.epochs),
+            "validation": {k.removeprefix("validation_"): v for k, v in best.items() if k.startswith("validation_")},
+            "labeled": estimator.num_labeled_,
+            "edges": cast(JSON, dict(estimator.edges_by_kind_)),
+        },
+    )
+    run.write("model.json", _model(estimator))
+    run.save_weights(estimator.network_.state_dict())
+    run.write_history(cast("list[dict[str, JSON]]", history.epochs))
+
+
+def save(estimator: NGMEstimator, folder: Path) -> Path:
+    """Writes a run folder from a fitted estimator."""
+    run = Run.create(folder)
+    run.write_config(type(estimator).__name__, settings_as_json(estimator))
+    finish(estimator, run)
+    return folder
+
+
+def load(folder: str | Path, network: Callable[[int, int], nn.Module] | None = None) -> NGMEstimator:
+    """Reads an estimator back from a run folder, ready to predict.
+
+    Args:
+        folder: Written by `save`, or by `fit` with `folder=`.
+        network: The function that made the network, if it was a function of one's own.
+    """
+    from ngm.methods.classifier import NGMClassifier
+    from ngm.methods.regressor import NGMRegressor
+
+    run = Run.open(folder)
+    config, model = run.read("config.json"), run.read("model.json")
+    kinds: dict[str, type[NGMEstimator]] = {"NGMClassifier": NGMClassifier, "NGMRegressor": NGMRegressor}
+    if config["estimator"] not in kinds:
+        raise ValueError(f"{folder} holds a {config['estimator']!r}; this release loads {', '.join(kinds)}")
+    settings = cast("dict[str, JSON]", config["settings"])
+    estimator = _made(kinds[str(config["estimator"])], settings, network, folder)
+    estimator._recall(model)
+    estimator.n_features_in_ = model["in_features"]
+    estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
+    estimator.network_ = estimator._make_network(cast(int, model["in_features"]), cast(int, model["out_features"]))
+    try:
+        estimator.network_.load_state_dict(run.load_weights())
+    except RuntimeError as error:
+        first = str(error).splitlines()[-1].strip()
+        raise ValueError(f"the weights in {folder} do not fit the network ({first}); give the network it had") from None
+    estimator.network_.eval()
+    metrics = run.read("metrics.json")
+    epochs = cast("list[dict[str, float]]", run.read_history())
+    estimator.history_ = History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"])  # type: ignore[arg-type]
+    estimator.n_iter_, estimator.num_labeled_ = len(epochs), cast(int, metrics["labeled"])
+    estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
+    return estimator
+
+
+def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
+    """The estimator's fields; a function is noted by its name, a validation pair by its sizes."""
+    return {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator)}
+
+
+def _as_json(value: object) -> JSON:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if callable(value):
+        return f"function {getattr(value, '__name__', type(value).__name__)}"
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return cast(JSON, value.tolist())
+    if isinstance(value, list | tuple) and all(isinstance(v, int | float | np.generic) for v in value):
+        return [_as_json(v) for v in value]
+    return f"given as {type(value).__name__}"
+
+
+def _made(
+    kind: type[NGMEstimator],
+    settings: Mapping[str, JSON],
+    network: Callable[[int, int], nn.Module] | None,
+    folder: str | Path,
+) -> NGMEstimator:
+    known = {f.name for f in fields(kind)}
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise ValueError(
+            f"{folder}/config.json has unknown settings {', '.join(unknown)}; was it written by a newer release?"
+        )
+    estimator = kind(**{k: tuple(v) if k == "hidden" else v for k, v in settings.items()})  # type: ignore[arg-type]
+    if network is not None:
+        estimator.network = network
+    elif str(settings["network"]).startswith("function "):
+        name = str(settings["network"]).removeprefix("function ")
+        raise ValueError(f"{folder} was trained with a network of your own ({name}); call load(folder, network={name})")
+    return estimator
+
+
+def _model(estimator: NGMEstimator) -> dict[str, JSON]:
+    out = list(estimator.network_.parameters())[-1]
+    return {
+        "dtype": str(estimator.dtype_).removeprefix("torch."),
+        "in_features": int(getattr(estimator, "n_features_in_", 1)),
+        "out_features": len(estimator.classes_) if hasattr(estimator, "classes_") else int(out.shape[0]),
+        **estimator._describe(),
+    }
+
+
+def _check_same(before: Mapping[str, JSON], now: Mapping[str, JSON], folder: Path) -> None:
+    for name, value in now.items():
+        if name not in _MAY_CHANGE and before.get(name) != value:
+            raise ValueError(
+                f"{folder} was trained with {name}={before.get(name)!r}, now it is {value!r}; resume with the same "
+                "settings, or train into a new folder"
+            )

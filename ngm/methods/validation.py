@@ -1,0 +1,138 @@
+"""Validation: labelled rows held out of training, and cross-validation that scores labelled rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from torch import Tensor
+
+from ngm.methods.checks import check_features
+from ngm.methods.targets import unlabeled_rows
+from ngm.rows import Inputs, take_rows
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+
+Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | tuple[Inputs, ArrayLike] | None"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows to validate on.
+
+    Args:
+        x: Their inputs.
+        y: Their targets.
+        labeled: (n,) mask of the rows that remain labelled for training.
+        any: Whether there are any.
+    """
+
+    x: Inputs
+    y: Tensor
+    labeled: Tensor
+    any: bool = True
+
+
+def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> HeldOut:
+    """Hides the labels of the validation rows from training; the rows stay in the graph as unlabelled ones.
+
+    Args:
+        estimator: Its `validation` says which rows: a share of the labelled ones, node ids, or a pair (x, y).
+        x: Inputs of all rows.
+        y: Encoded targets of all rows.
+        labeled: (n,) mask.
+    """
+    wanted = estimator.validation
+    if wanted is None:
+        return HeldOut(x, y[:0], labeled, any=False)
+    if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
+        own = check_features(estimator, cast(Inputs, wanted[0]), reset=False)
+        return HeldOut(own, estimator._encode_known(cast(ArrayLike, wanted[1]), len(np.asarray(wanted[1]))), labeled)
+    if isinstance(wanted, float):
+        ids = _share(wanted, y, labeled, estimator.seed)
+    else:
+        ids = _named(cast("Sequence[int]", wanted), labeled)
+    rest = labeled.clone()
+    rest[ids] = False
+    if not rest.any():
+        raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
+    return HeldOut(_some(x, ids), y[ids], rest)
+
+
+def _some(x: Inputs, ids: Tensor) -> Inputs:
+    """Some rows of x, as inputs again."""
+    if sp.issparse(x):
+        return cast(sp.csr_array, x)[ids.numpy()]
+    return take_rows(x, ids, torch.float64 if str(getattr(x, "dtype", "")) == "float64" else torch.float32)
+
+
+def _share(share: float, y: Tensor, labeled: Tensor, seed: int) -> Tensor:
+    """A share of the labelled rows, the same share of each class where there are enough of it."""
+    if not 0 < share < 1:
+        raise ValueError(f"validation is {share}; a share must be between 0 and 1")
+    ids = labeled.nonzero()[:, 0].numpy()
+    strata = y[labeled].numpy() if y.ndim == 1 and not y.is_floating_point() else None
+    try:
+        _, chosen = train_test_split(ids, test_size=share, random_state=seed, stratify=strata)
+    except ValueError:  # a class with a single row, or fewer rows than classes
+        try:
+            _, chosen = train_test_split(ids, test_size=share, random_state=seed)
+        except ValueError:
+            raise ValueError(
+                f"validation is {share} of {len(ids)} labelled rows, which leaves none on one side; give node ids"
+            ) from None
+    return torch.from_numpy(np.sort(chosen))
+
+
+def _named(ids: Sequence[int], labeled: Tensor) -> Tensor:
+    chosen = torch.as_tensor(np.asarray(ids))
+    if chosen.dtype == torch.bool:
+        chosen = chosen.nonzero()[:, 0]
+    outside = (chosen < 0) | (chosen >= len(labeled))
+    if len(chosen) == 0 or chosen.ndim != 1 or outside.any():
+        shown = chosen[outside][:1].tolist() if chosen.ndim == 1 and len(chosen) else list(chosen.shape)
+        raise ValueError(f"validation names rows {shown}; give ids between 0 and {len(labeled) - 1}")
+    missing = chosen[~labeled[chosen]]
+    if len(missing):
+        raise ValueError(f"validation row {int(missing[0])} has no label; give rows whose y is known")
+    return chosen.long()
+
+
+class LabeledKFold:
+    """Cross-validation for few labels: only labelled rows are scored, all unlabelled ones help to train.
+
+    Args:
+        n_splits: Number of folds.
+        seed: Same seed, same folds.
+
+    >>> folds = LabeledKFold(2).split([[0.0]] * 6, [0, 1, 0, 1, -1, -1])
+    >>> [len(train) for train, test in folds]
+    [4, 4]
+    """
+
+    def __init__(self, n_splits: int = 5, seed: int = 0) -> None:
+        self.n_splits, self.seed = n_splits, seed
+
+    def get_n_splits(self, x: object = None, y: object = None, groups: object = None) -> int:
+        """Number of folds."""
+        return self.n_splits
+
+    def split(
+        self, x: object, y: ArrayLike, groups: object = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Pairs of (rows to train on, labelled rows to score), stratified by class."""
+        targets = np.asarray(y)
+        known = np.flatnonzero(~unlabeled_rows(targets))
+        continuous = targets.ndim > 1 or (targets.dtype.kind == "f" and np.any(targets[known] % 1))
+        kind = KFold if continuous else StratifiedKFold
+        folds = kind(self.n_splits, shuffle=True, random_state=self.seed)
+        for _, scored in folds.split(known, None if continuous else targets[known].astype(str)):
+            test = known[scored]
+            yield np.setdiff1d(np.arange(len(targets)), test), test

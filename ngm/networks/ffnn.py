@@ -1,0 +1,90 @@
+"""The paper's feed-forward network: fully connected layers, ReLU between them, dropout where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class FFNN(nn.Module):
+    """Feed-forward network from (b, in_features), dense or `torch.sparse_csr`, to (b, out_features) logits.
+
+    Args:
+        in_features: Width of the input.
+        out_features: Number of classes, labels or targets.
+        hidden: Width of each hidden layer; the paper has (250, 100) on PubMed and (50,) on BlogCatalog.
+        dropout: Share of the units dropped before each hidden layer's successor while training.
+        input_dropout: Share of the inputs dropped while training.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        hidden: Sequence[int] = (250, 100),
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        widths = [in_features, *hidden]
+        shares = [input_dropout] + [dropout] * len(hidden)
+        self.hidden = nn.ModuleList(_Block(a, b, share) for a, b, share in zip(widths, hidden, shares, strict=False))
+        self.dropout = nn.Dropout(shares[-1])
+        self.output = _Linear(widths[-1], out_features)
+        # h is read before its dropout, so that noise does not count as distance
+        self.hidden_layer = f"hidden.{len(hidden) - 1}" if hidden else "output"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(b, in_features) -> (b, out_features)."""
+        for block in self.hidden:
+            x = block(x)  # (b, width)
+        logits: Tensor = self.output(_drop(self.dropout, x))
+        return logits
+
+
+class _Block(nn.Module):
+    """Dropout, linear map, ReLU."""
+
+    def __init__(self, in_features: int, out_features: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.linear = _Linear(in_features, out_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(self.linear(_drop(self.dropout, x)))
+
+
+class _Linear(nn.Linear):
+    """`nn.Linear` that also takes sparse rows, at a cost in proportion to their non-zeros."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.is_sparse_csr:
+            return _sparse_linear(x, self.weight) + self.bias
+        return super().forward(x)
+
+
+def _sparse_linear(x: Tensor, weight: Tensor) -> Tensor:
+    """X @ weight.T for (b, d) sparse rows: each row is a weighted bag of the columns of `weight`."""
+    return F.embedding_bag(
+        x.col_indices(),
+        weight.t().contiguous(),
+        x.crow_indices(),
+        mode="sum",
+        per_sample_weights=x.values(),
+        include_last_offset=True,
+    )
+
+
+def _drop(dropout: nn.Dropout, x: Tensor) -> Tensor:
+    if not x.is_sparse_csr:
+        dropped: Tensor = dropout(x)
+        return dropped
+    if not dropout.training or dropout.p == 0:
+        return x
+    # only stored entries can be dropped; zeros stay zeros either way
+    return torch.sparse_csr_tensor(
+        x.crow_indices(), x.col_indices(), dropout(x.values()), x.shape, check_invariants=False
+    )

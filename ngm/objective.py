@@ -1,0 +1,281 @@
+"""The objective: the supervised cost plus alpha-weighted distances across edges (the paper's Eq. 3 and 4).
+
+`NGMLoss` gives a batch's part of it. A `Regularizer` is one family of edge terms: a graph, a layer, a distance, an
+alpha per kind of edge and a direction of influence; several of them make several graphs, several layers, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
+from ngm.names import nearest
+from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
+from ngm.sampling import EdgeBatch, EdgeKind
+
+Influence = Literal["both", "source", "target"]
+Scaling = Literal["sum", "mean"]
+NodeCost = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regularizer:
+    """Distances across the edges of one graph, at one layer.
+
+    Args:
+        alpha_ll: Weight of edges between labelled nodes (alpha 1 of the paper).
+        alpha_lu: Weight of edges between a labelled and an unlabelled node (alpha 2).
+        alpha_uu: Weight of edges between unlabelled nodes (alpha 3).
+        distance: A name in `ngm.distances.DISTANCES`, or a function (k, d), (k, d) -> (k,).
+        layer: The layer whose output is h: a name in the network, "last_hidden" or "output". Where not given:
+            "output" for distances between outputs (cross_entropy, kl, js), else "last_hidden".
+        influence: On a directed graph, which end moves the other: "source" holds the source still and pulls
+            the target towards it, "target" the other way round, "both" pulls both.
+        graph: Which of the loader's graphs; this regularizer's own position in the list where not given.
+    """
+
+    alpha_ll: float = 0.1
+    alpha_lu: float = 0.1
+    alpha_uu: float = 0.1
+    distance: str | Distance = "l2"
+    layer: str | None = None
+    influence: Influence = "both"
+    graph: int | None = None
+
+    def __post_init__(self) -> None:
+        get_distance(self.distance)
+        for name, alpha in zip(("alpha_ll", "alpha_lu", "alpha_uu"), self.alphas, strict=True):
+            if not 0 <= alpha < float("inf"):
+                raise ValueError(f"{name} is {alpha}; it must be a finite number of at least 0")
+        if self.influence not in ("both", "source", "target"):
+            raise ValueError(f"influence is {self.influence!r}; choose 'both', 'source' or 'target'")
+
+    @property
+    def alphas(self) -> tuple[float, float, float]:
+        """Weights by `EdgeKind`: LL, LU, UU."""
+        return self.alpha_ll, self.alpha_lu, self.alpha_uu
+
+    @property
+    def layer_name(self) -> str:
+        """The layer that h is read from."""
+        if self.layer is not None:
+            return self.layer
+        return OUTPUT if self.distance in BETWEEN_OUTPUTS else LAST_HIDDEN
+
+    @property
+    def kinds(self) -> frozenset[EdgeKind]:
+        """Kinds of edge whose alpha is not 0."""
+        return frozenset(kind for kind in EdgeKind if self.alphas[kind] > 0)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A batch's cost by its parts; the alphas are in, so that the parts add up to `total`.
+
+    Args:
+        supervised: Cost of the labelled nodes.
+        ll: Distances across labelled-labelled edges; likewise `lu` and `uu`.
+        total: What to call `backward` on.
+        h_norm: Mean length of h over the batch's nodes (no gradient).
+        h_spread: Mean distance of h from its mean; near 0, all nodes look alike: h has collapsed.
+    """
+
+    supervised: Tensor
+    ll: Tensor
+    lu: Tensor
+    uu: Tensor
+    total: Tensor
+    h_norm: Tensor
+    h_spread: Tensor
+
+
+class NGMLoss(nn.Module):
+    """Eq. 3 as a loss: `cost = loss(network, batch); cost.total.backward()`.
+
+    Args:
+        regularizers: One or several; or give the fields of a single one by name.
+        alpha_ll: See `Regularizer`, as for the other fields of the same name.
+        alpha_lu: See `Regularizer`.
+        alpha_uu: See `Regularizer`.
+        distance: See `Regularizer`.
+        layer: See `Regularizer`.
+        influence: See `Regularizer`.
+        cost: Supervised cost c(g(x), y): "cross_entropy" (class indices or label distributions), "bce" (several
+            labels at once), "squared_l2" (numbers), or a function of (logits (b, c), y (b, ...)) -> (b,).
+        scaling: "sum" is the paper to the letter: costs and distances are summed, so a graph with more edges
+            weighs more against the labels, and alpha must shrink as it grows. "mean" divides the supervised cost
+            by the number of labelled nodes and each kind's distances by its number of edges, so that an alpha
+            means the same on any graph. Batches add up ("sum") or average ("mean") to the whole objective.
+    """
+
+    def __init__(
+        self,
+        regularizers: Regularizer | Sequence[Regularizer] | None = None,
+        *,
+        alpha_ll: float | None = None,
+        alpha_lu: float | None = None,
+        alpha_uu: float | None = None,
+        distance: str | Distance | None = None,
+        layer: str | None = None,
+        influence: Influence | None = None,
+        cost: str | NodeCost = "cross_entropy",
+        scaling: Scaling = "sum",
+    ) -> None:
+        super().__init__()
+        fields = {
+            "alpha_ll": alpha_ll,
+            "alpha_lu": alpha_lu,
+            "alpha_uu": alpha_uu,
+            "distance": distance,
+            "layer": layer,
+            "influence": influence,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        if regularizers is None:
+            regularizers = Regularizer(**given)  # type: ignore[arg-type]
+        elif given:
+            raise ValueError(f"{', '.join(given)} given beside regularizers; set it on each Regularizer instead")
+        if scaling not in ("sum", "mean"):
+            raise ValueError(f"scaling is {scaling!r}; choose 'sum' (Eq. 3 to the letter) or 'mean'")
+        listed = [regularizers] if isinstance(regularizers, Regularizer) else list(regularizers)
+        self.regularizers = tuple(listed)
+        self.graphs = tuple(i if r.graph is None else r.graph for i, r in enumerate(listed))
+        self.cost, self.scaling = get_cost(cost), scaling
+        self._checked: nn.Module | None = None
+
+    @property
+    def kinds(self) -> list[frozenset[EdgeKind]]:
+        """For each graph, the kinds of edge with an alpha above 0: what an `EdgeLoader` needs to sample."""
+        count = max(self.graphs, default=-1) + 1
+        pairs = list(zip(self.graphs, self.regularizers, strict=True))
+        return [frozenset().union(*(r.kinds for g, r in pairs if g == i)) for i in range(count)]
+
+    def forward(self, network: nn.Module, batch: EdgeBatch) -> Cost:
+        """Runs the network once on the batch's nodes.
+
+        Args:
+            network: Maps inputs to (b, c) logits.
+            batch: From an `EdgeLoader`.
+
+        Returns:
+            The batch's part of the objective, in float32 at least, whatever the network computes in.
+        """
+        self._check(network, batch)
+        zero = torch.zeros((), device=batch.weight.device)
+        if len(batch.nodes) == 0:  # the empty share of a rank
+            return Cost(zero, zero, zero, zero, zero, zero, zero)
+        layers = {r.layer_name for r in self.regularizers if r.kinds}
+        logits, hidden = tap(network, batch.x, layers)
+        terms = self._edge_terms({name: _exact(h) for name, h in hidden.items()}, batch)  # (3,)
+        supervised = self._supervised(_exact(logits), batch)
+        h_norm, h_spread = _size(next(iter(hidden.values()), None), zero)
+        ll, lu, uu = terms.unbind()
+        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), h_norm, h_spread)
+
+    def _supervised(self, logits: Tensor, batch: EdgeBatch) -> Tensor:
+        rows = batch.label_share.nonzero()[:, 0]
+        if not len(rows):
+            return logits.sum() * 0.0
+        total = (batch.label_share[rows] * self.cost(logits[rows], batch.y[rows])).sum()
+        return total * self._scale(batch.totals.num_labeled, batch)
+
+    def _edge_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
+        """(3,) alpha-weighted sums of w_uv d(h_u, h_v) by kind of edge."""
+        terms = torch.zeros(3, device=batch.weight.device)
+        for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
+            if not regularizer.kinds:
+                continue
+            of = slice(None) if len(batch.totals.directed) == 1 else batch.graph == g
+            ends, weight, kind = batch.ends[of], batch.weight[of], batch.kind[of]
+            if not len(ends):
+                continue
+            h = hidden[regularizer.layer_name]
+            # embedding, not h[ends]: its gradient is summed in a fixed order, so same seed gives same bits
+            h_u, h_v = F.embedding(ends[:, 0], h), F.embedding(ends[:, 1], h)  # (k, d) each
+            if regularizer.influence != "both":
+                h_u, h_v = (h_u.detach(), h_v) if regularizer.influence == "source" else (h_u, h_v.detach())
+            directed = batch.totals.directed[g]
+            distance = (get_distance if directed else symmetrized)(regularizer.distance)
+            scale = [
+                alpha * self._scale(float(batch.totals.num_edges[g, k]), batch)
+                for k, alpha in enumerate(regularizer.alphas)
+            ]
+            cost = weight * distance(h_u, h_v) * terms.new_tensor(scale)[kind]
+            terms = terms + cost.new_zeros(3).index_add(0, kind, cost)
+        return terms
+
+    def _scale(self, total: float, batch: EdgeBatch) -> float:
+        """What one node or edge counts: 1, or its part of a mean that is estimated from one batch."""
+        if self.scaling == "sum" or total == 0:
+            return 1.0
+        return batch.totals.num_batches / total
+
+    def _check(self, network: nn.Module, batch: EdgeBatch) -> None:
+        """What can only be checked when network, graphs and regularizers meet; once per network."""
+        if network is self._checked:
+            return
+        for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
+            if not regularizer.kinds:
+                continue
+            check_layer(network, regularizer.layer_name)
+            if not batch.totals.directed:
+                continue  # a loader without a graph: labelled nodes only
+            if not 0 <= g < len(batch.totals.directed):
+                raise ValueError(
+                    f"a regularizer is for graph {g}, the loader has {len(batch.totals.directed)}; "
+                    "give the loader a graph per regularizer, or name it: Regularizer(graph=0, ...)"
+                )
+            if regularizer.influence != "both" and not batch.totals.directed[g]:
+                raise ValueError(
+                    f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
+                    "source; make the graph with directed=True, or leave influence at 'both'"
+                )
+        object.__setattr__(self, "_checked", network)  # not a submodule: its weights are not the loss'
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """(b, c) logits against (b,) class indices or (b, c) label distributions -> (b,)."""
+    return F.cross_entropy(logits, y.to(logits.dtype) if y.is_floating_point() else y, reduction="none")
+
+
+def bce(logits: Tensor, y: Tensor) -> Tensor:
+    """(b, L) logits against (b, L) zeros and ones, each label by itself, summed -> (b,)."""
+    return F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="none").sum(dim=1)
+
+
+def squared_l2(output: Tensor, y: Tensor) -> Tensor:
+    """(b, c) outputs against (b, c) or (b,) numbers -> (b,)."""
+    return (output - y.to(output.dtype).reshape(output.shape)).square().sum(dim=1)
+
+
+COSTS: dict[str, NodeCost] = {"cross_entropy": cross_entropy, "bce": bce, "squared_l2": squared_l2}
+
+
+def get_cost(cost: str | NodeCost) -> NodeCost:
+    """The function behind a name; a function is returned as it is."""
+    if callable(cost):
+        return cost
+    if cost not in COSTS:
+        known = ", ".join(COSTS)
+        raise ValueError(f"unknown cost {cost!r}{nearest(cost, COSTS)}; choose from {known}, or give a function")
+    return COSTS[cost]
+
+
+def _exact(values: Tensor) -> Tensor:
+    """float32 or more: bfloat16 is for the network, not for sums over edges."""
+    return values if values.dtype == torch.float64 else values.float()
+
+
+def _size(h: Tensor | None, zero: Tensor) -> tuple[Tensor, Tensor]:
+    if h is None:
+        return zero, zero
+    with torch.no_grad():
+        h = h.float()
+        norm = torch.linalg.vector_norm
+        return norm(h, dim=1).mean(), norm(h - h.mean(dim=0), dim=1).mean()

@@ -1,0 +1,90 @@
+"""Rows of the inputs for a batch of nodes: whatever can be indexed by node ids, sparse rows kept sparse."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@runtime_checkable
+class Indexable(Protocol):
+    """Anything of the user's own that gives the inputs of some nodes: `x[nodes]` with nodes (b,) int64."""
+
+    def __getitem__(self, nodes: Tensor, /) -> Tensor: ...
+
+    def __len__(self) -> int: ...
+
+
+with warnings.catch_warnings():  # torch says once per process that sparse rows are in beta; nobody here can act on it
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
+
+Inputs: TypeAlias = Tensor | NDArray[np.generic] | sp.csr_matrix | sp.csr_array | Mapping[str, "Inputs"] | Indexable
+Rows: TypeAlias = Tensor | dict[str, "Rows"]
+
+
+def num_rows(x: Inputs) -> int:
+    """Number of rows; for a mapping, that of its parts."""
+    if isinstance(x, Mapping):
+        counts = {name: num_rows(part) for name, part in x.items()}
+        if len(set(counts.values())) != 1:
+            raise ValueError(f"x has parts of different lengths {counts}; give a row per node in each")
+        return next(iter(counts.values()))
+    if sp.issparse(x):
+        return int(cast(sp.csr_array, x).shape[0])
+    return len(x)
+
+
+def take_rows(x: Inputs, nodes: Tensor, dtype: torch.dtype = torch.float32) -> Rows:
+    """The inputs of some nodes, as the network gets them.
+
+    Args:
+        x: Row i is the input of node i. Dense array or tensor (memory-mapped ones stay on disk), scipy sparse
+            matrix, a mapping of such (token ids and mask, say), or an object of one's own with `x[nodes]`.
+        nodes: (b,) int64 node ids.
+        dtype: What fractions become; whole numbers (token ids, say) stay as they are.
+
+    Returns:
+        (b, ...) tensor, of type `dtype` where x has fractions; a sparse matrix gives a (b, d) `torch.sparse_csr`
+        tensor; a mapping gives a dict of these.
+    """
+    if isinstance(x, Tensor):
+        return _cast(x[nodes], dtype)
+    if isinstance(x, Mapping):
+        return {name: take_rows(part, nodes, dtype) for name, part in x.items()}
+    if sp.issparse(x):
+        return _sparse_rows(cast(sp.csr_array, x), nodes, dtype)
+    if isinstance(x, np.ndarray):
+        return _cast(torch.from_numpy(np.ascontiguousarray(x[nodes.numpy()])), dtype)
+    return cast(Indexable, x)[nodes]
+
+
+def move_rows(rows: Rows, device: torch.device | str) -> Rows:
+    """The same inputs on another device."""
+    if isinstance(rows, dict):
+        return {name: move_rows(part, device) for name, part in rows.items()}
+    return rows.to(device)
+
+
+def _cast(rows: Tensor, dtype: torch.dtype) -> Tensor:
+    return rows.to(dtype) if rows.is_floating_point() else rows
+
+
+def _sparse_rows(x: sp.csr_array, nodes: Tensor, dtype: torch.dtype) -> Tensor:
+    if x.format != "csr":
+        raise ValueError(f"x is a sparse matrix in {x.format!r} form, which has no quick rows; give x.tocsr()")
+    rows = x[nodes.numpy()]
+    return torch.sparse_csr_tensor(
+        torch.from_numpy(rows.indptr.astype(np.int64)),
+        torch.from_numpy(rows.indices.astype(np.int64)),
+        torch.from_numpy(rows.data).to(dtype),
+        rows.shape,
+        check_invariants=False,  # scipy has just made them
+    )

@@ -1,0 +1,168 @@
+"""A run folder: everything about one training run, each file written whole or not at all.
+
+config.json           estimator, settings, library versions, git commit
+history.jsonl         one line per epoch: every cost term, |h|, the validation metric
+metrics.json          results, and why training stopped
+model.json            what the network needs to be made again: widths, classes
+weights.safetensors   the weights that predict
+checkpoint/           state.safetensors: the last epoch, for `resume`
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ngm.files import file_written_whole, write_text
+
+JSON: TypeAlias = "str | int | float | bool | list[JSON] | dict[str, JSON] | None"
+FORMAT = "ngm-run"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder by its path; reading and writing of its files."""
+
+    folder: Path
+
+    @classmethod
+    def create(cls, folder: str | Path) -> Run:
+        """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it."""
+        run = cls(Path(folder))
+        if run.folder.exists() and any(run.folder.iterdir()) and not (run.folder / "config.json").exists():
+            raise FileExistsError(f"{folder} holds other files and no run; name a new or empty folder")
+        run.folder.mkdir(parents=True, exist_ok=True)
+        for name in ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "config.json"):
+            (run.folder / name).unlink(missing_ok=True)
+        (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
+        return run
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Run:
+        """Opens a folder that training has written, or says what is wrong with it."""
+        run = cls(Path(folder))
+        if not (run.folder / "config.json").exists():
+            raise FileNotFoundError(f"{folder} is not a run folder: it has no config.json")
+        config = run.read("config.json")
+        if config.get("format") != FORMAT or config.get("version") != VERSION:
+            raise ValueError(
+                f"{run.folder / 'config.json'} says format {config.get('format')!r} version "
+                f"{config.get('version')!r}; this release reads {FORMAT!r} version {VERSION}"
+            )
+        return run
+
+    def write_config(self, estimator: str, settings: Mapping[str, JSON]) -> None:
+        """Writes `config.json`: the settings, and what they ran on."""
+        self.write(
+            "config.json",
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "estimator": estimator,
+                "settings": dict(settings),
+                "versions": _versions(),
+                "commit": _commit(),
+            },
+        )
+
+    def write(self, name: str, content: Mapping[str, JSON]) -> None:
+        """Writes one JSON file of the folder."""
+        write_text(self.folder / name, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+    def read(self, name: str) -> dict[str, JSON]:
+        """Reads one JSON file of the folder."""
+        file = self.folder / name
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{self.folder} has no {name}: training did not get that far; resume it or train again"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"{file} is damaged ({error}); train again") from None
+        if not isinstance(content, dict):
+            raise ValueError(f"{file} is damaged (not an object); train again")
+        return content
+
+    def write_history(self, epochs: Sequence[Mapping[str, JSON]]) -> None:
+        """Writes `history.jsonl` whole."""
+        lines = "".join(json.dumps(dict(epoch)) + "\n" for epoch in epochs)
+        write_text(self.folder / "history.jsonl", lines)
+
+    def append_history(self, epoch: Mapping[str, JSON]) -> None:
+        """Adds a line to `history.jsonl`."""
+        with (self.folder / "history.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dict(epoch)) + "\n")
+
+    def read_history(self) -> list[dict[str, JSON]]:
+        """The epochs of `history.jsonl`."""
+        text = (self.folder / "history.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def save_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Writes `weights.safetensors`."""
+        save_tensors(self.folder / "weights.safetensors", weights, {})
+
+    def load_weights(self) -> dict[str, Tensor]:
+        """Reads `weights.safetensors`."""
+        return load_tensors(self.folder / "weights.safetensors")[0]
+
+    @property
+    def checkpoint(self) -> Path:
+        """The file that `resume` reads."""
+        return self.folder / "checkpoint" / "state.safetensors"
+
+
+def save_tensors(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, JSON]) -> None:
+    """Writes named tensors and a JSON object into one safetensors file, whole or not at all."""
+    with file_written_whole(file) as part:
+        packed = {name: t.detach().contiguous() for name, t in tensors.items()}
+        save_file(packed, part, metadata={"state": json.dumps(dict(state))})
+
+
+def load_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, JSON]]:
+    """Reads what `save_tensors` wrote: ({name: tensor}, the JSON object)."""
+    if not file.exists():
+        raise FileNotFoundError(f"{file.parent} has no {file.name}: training did not get that far; train again")
+    try:
+        with safe_open(file, "pt") as opened:
+            state = json.loads((opened.metadata() or {}).get("state", "{}"))
+        return load_file(file), cast("dict[str, JSON]", state)
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"{file} is damaged ({error}); train again") from None
+
+
+def _versions() -> dict[str, JSON]:
+    names = ("neural-graph-machines", "torch", "numpy", "scipy", "scikit-learn")
+    versions: dict[str, JSON] = {"python": platform.python_version()}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = None
+    return versions
+
+
+def _commit() -> str | None:
+    """The commit of the project that the program runs in, if it is in git; `+` where files differ from it."""
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], capture_output=True, text=True, check=True, timeout=5)
+    return done.stdout.strip()

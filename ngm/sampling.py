@@ -1,0 +1,329 @@
+"""Minibatches of edges (the paper's section 3.3): `EdgeLoader` gives `EdgeBatch`es.
+
+In the plain mode every edge comes once an epoch, batches are neighbourhoods of the graph, and the costs of all
+batches add up to Eq. 3 (test_paper.py holds it to a plain loop). Labels hang on nodes: a labelled node's cost is
+shared out over its sampled edges, and one that has none travels alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ngm.graph import Graph
+from ngm.ordering import edge_order
+from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
+
+Ids = NDArray[np.int64]
+Sampling = Literal["plain", "balanced"]
+Order = Literal["neighborhood", "random"]
+Labels = Literal["edges", "every_batch"]
+ORDERS = 4  # neighbourhood orders that epochs choose from
+
+
+class EdgeKind(IntEnum):
+    """Whether the ends of an edge are labelled: both (LL), one (LU) or none (UU)."""
+
+    LL = 0
+    LU = 1
+    UU = 2
+
+
+ALL_KINDS = frozenset(EdgeKind)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a whole epoch holds, so that a batch can be scaled as its share of it.
+
+    Args:
+        num_labeled: Number of labelled nodes, or the sum of their sample weights.
+        num_edges: (graphs, 3) number of sampled edges by graph and kind.
+        num_batches: Batches in an epoch.
+        directed: For each graph, whether its edges have a source and a target.
+    """
+
+    num_labeled: float
+    num_edges: Tensor
+    num_batches: int
+    directed: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class EdgeBatch:
+    """Some edges, and each of their ends once.
+
+    Args:
+        nodes: (b,) distinct node ids, ascending.
+        x: Inputs of these nodes.
+        y: (b, ...) targets of these nodes; what stands at unlabelled ones is not used.
+        ends: (k, 2) positions in `nodes`; (source, target) where the graph is directed.
+        weight: (k,) edge weights.
+        kind: (k,) `EdgeKind` of each edge.
+        graph: (k,) which of the loader's graphs each edge is of.
+        label_share: (b,) the part of the node's supervised cost that this batch carries: its edges here over
+            its sampled edges in all; 0 where unlabelled, 1 where it travels alone.
+        totals: What a whole epoch holds.
+    """
+
+    nodes: Tensor
+    x: Rows
+    y: Tensor
+    ends: Tensor
+    weight: Tensor
+    kind: Tensor
+    graph: Tensor
+    label_share: Tensor
+    totals: Totals
+
+    def to(self, device: torch.device | str) -> EdgeBatch:
+        """The same batch on another device."""
+        moved = {f.name: move_rows(getattr(self, f.name), device) for f in fields(self) if f.name != "totals"}
+        return EdgeBatch(**moved, totals=self.totals)  # type: ignore[arg-type]
+
+
+class EdgeLoader:
+    """Iterates over minibatches of edges; each `for` loop is one epoch, in a new random order.
+
+    Args:
+        x: Inputs, a row per node; see `take_rows`.
+        y: (n,) integer classes, -1 = unlabelled; or (n,) float targets, NaN = unlabelled; or (n, L) labels or
+            label distributions, a row of -1 or NaN = unlabelled.
+        graph: One graph, a list of graphs over the same nodes, or none (labelled nodes only).
+        batch_size: Edges in a batch, over all ranks; where no edge is sampled, labelled nodes in a batch.
+        seed: Same seed, same batches.
+        kinds: Which kinds of edge to sample, for all graphs or a collection per graph; `NGMLoss.kinds` leaves out
+            those with alpha = 0.
+        sample_weight: (n,) weight of each node's supervised cost.
+        labeled: (n,) mask of labelled nodes, where y itself cannot tell.
+        sampling: "plain": every edge once an epoch. "balanced": edges drawn with replacement, and labelled
+            nodes drawn so that every batch has positives and negatives of every class.
+        labels: How the supervised cost travels in the plain mode. "edges": shared out over the node's edges, as in
+            Eq. 4. "every_batch": spread evenly over all batches, so that few labels are felt at every step. The
+            costs of an epoch add up to the same.
+        order: "neighborhood": a batch holds edges that share ends. "random": any edges; for comparison.
+        dtype: Type of the inputs' fractions; see `take_rows`.
+        rank: This process' number; each takes its part of every batch.
+        world: Number of processes.
+    """
+
+    def __init__(
+        self,
+        x: Inputs,
+        y: ArrayLike | Tensor,
+        graph: Graph | Sequence[Graph] | None,
+        *,
+        batch_size: int = 512,
+        seed: int = 0,
+        kinds: Collection[EdgeKind] | Sequence[Collection[EdgeKind]] | None = None,
+        sample_weight: ArrayLike | Tensor | None = None,
+        labeled: ArrayLike | Tensor | None = None,
+        sampling: Sampling = "plain",
+        labels: Labels = "edges",
+        order: Order = "neighborhood",
+        dtype: torch.dtype = torch.float32,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        graphs = [graph] if isinstance(graph, Graph) else list(graph or [])
+        self.x, self.y = x, as_targets(y)
+        self.batch_size, self.seed = batch_size, seed
+        self.sampling, self.labels, self.order = sampling, labels, order
+        self.dtype, self.rank, self.world, self.epoch = dtype, rank, world, 0
+        self.labeled = labeled_nodes(self.y) if labeled is None else torch.as_tensor(labeled, dtype=torch.bool)
+        _check(num_rows(x), self.y, graphs, batch_size, sampling, labels, order)
+        self.node_weight = self._weights(sample_weight)
+        self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
+        self._arrange()
+
+    def __len__(self) -> int:
+        """Number of batches in an epoch, the same on every rank."""
+        return self.totals.num_batches
+
+    def __iter__(self) -> Iterator[EdgeBatch]:
+        """One epoch; the next call gives the next epoch. `set_epoch` goes to any of them."""
+        rng = np.random.default_rng([self.seed, self.epoch])
+        self.epoch += 1
+        draw = self._plain_epoch if self.sampling == "plain" else self._balanced_epoch
+        for edges, seeds, share in draw(rng):
+            mine = slice(*_part(len(seeds), self.rank, self.world))
+            yield self._batch(edges[slice(*_part(len(edges), self.rank, self.world))], seeds[mine], share[mine])
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes the next `for` loop the given epoch, as after a resume."""
+        self.epoch = epoch
+
+    # Set up, once
+
+    def _weights(self, sample_weight: ArrayLike | Tensor | None) -> Tensor:
+        if sample_weight is None:
+            return self.labeled.float()
+        weight = torch.as_tensor(np.asarray(sample_weight)).float()
+        if weight.shape != self.labeled.shape or not bool((weight >= 0).all()):
+            smallest = f" and smallest value {float(weight.min())}" if weight.numel() else ""
+            raise ValueError(
+                f"sample_weight has shape {tuple(weight.shape)}{smallest}; "
+                f"give {len(self.labeled)} numbers of at least 0"
+            )
+        if not bool((weight * self.labeled).any()):
+            raise ValueError("sample_weight is zero for every labelled row; give at least one a weight above 0")
+        return weight * self.labeled
+
+    def _gather(self, graphs: list[Graph], kinds: list[Collection[EdgeKind]]) -> None:
+        """Collects the edges of the kinds asked for, of all graphs, into one list."""
+        count = np.zeros((len(graphs), 3), dtype=np.int64)
+        edges, weights, kind, source = [], [], [], []
+        for g, (graph, wanted) in enumerate(zip(graphs, kinds, strict=True)):
+            of = (2 - self.labeled[graph.edges].sum(dim=1)).numpy()  # EdgeKind counts unlabelled ends
+            kept = np.isin(of, [int(k) for k in wanted])
+            edges.append(graph.edges.numpy()[kept])
+            weights.append(graph.weight.numpy()[kept])
+            kind.append(of[kept])
+            source.append(np.full(int(kept.sum()), g))
+            count[g] = np.bincount(of[kept], minlength=3)
+        self.edges: Ids = np.concatenate([np.zeros((0, 2), np.int64), *edges])
+        self.weight = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *weights]))
+        self.kind = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *kind]))
+        self.graph = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *source]))
+        self._num_edges = torch.from_numpy(count)
+        self._directed = tuple(g.directed for g in graphs)
+
+    def _arrange(self) -> None:
+        """Counts the batches and settles which edges and which nodes carry the supervised cost."""
+        n, size = len(self.labeled), self.batch_size
+        degree = torch.from_numpy(np.bincount(self.edges.reshape(-1), minlength=n))
+        by_edges = self.sampling == "plain" and self.labels == "edges"
+        self._edge_share = self.node_weight / degree.clamp(min=1) * by_edges
+        seeds = self.labeled & (degree == 0) if by_edges else self.labeled
+        self._seeds: Ids = seeds.nonzero()[:, 0].numpy()  # nodes whose cost does not travel with edges
+        batches = max(-(-len(self.edges) // size), 1)
+        if not len(self.edges) or self.sampling == "plain":
+            batches = max(batches, -(-len(self._seeds) // size))
+        self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed)
+        self._orders: dict[int, Ids] = {}
+        self._sides = _sides(self.y, self.labeled) if self.sampling == "balanced" else []
+
+    def _order(self, which: int) -> Ids:
+        """One of a few neighbourhood orders, made when first needed."""
+        if which not in self._orders:
+            block = -(-len(self.edges) // self.totals.num_batches)
+            self._orders[which] = edge_order(self.edges, len(self.labeled), self.seed * ORDERS + which, block)
+        return self._orders[which]
+
+    # Each epoch
+
+    def _plain_epoch(self, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids, Tensor]]:
+        """Every edge and every labelled node once: edge ids, node ids and shares of each batch."""
+        m, count = len(self.edges), self.totals.num_batches
+        shuffled = self.order == "random" or count == 1
+        order = rng.permutation(m) if shuffled else self._order(int(rng.integers(ORDERS)))
+        size = -(-m // count)
+        seeds, share = self._seed_batches(rng)
+        for i in rng.permutation(count):
+            yield order[i * size : (i + 1) * size], seeds[i], share[i]
+
+    def _seed_batches(self, rng: np.random.Generator) -> tuple[list[Ids], list[Tensor]]:
+        """Spreads the nodes that travel by themselves over the batches: (node ids, shares) of each batch."""
+        count, seeds = self.totals.num_batches, rng.permutation(self._seeds)
+        if self.labels == "every_batch" and len(seeds):
+            each = max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))
+            seeds = np.resize(seeds, each * count)  # round and round
+        times = torch.from_numpy(np.bincount(seeds, minlength=len(self.labeled)))
+        ids = np.array_split(seeds, count)
+        return ids, [(self.node_weight / times.clamp(min=1))[torch.from_numpy(part)] for part in ids]
+
+    def _balanced_epoch(self, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids, Tensor]]:
+        """Edges uniformly with replacement; labelled nodes class by class, at least one of each side of it."""
+        m, count = len(self.edges), self.totals.num_batches
+        each = -(-len(self._seeds) // (count * len(self._sides)))  # draws per class and side
+        share = self.node_weight * (len(self._seeds) / (each * len(self._sides) * count))
+        for _ in range(count):
+            edges = rng.integers(m, size=min(self.batch_size, m)) if m else np.zeros(0, np.int64)
+            nodes = np.concatenate([rng.choice(side, size=each) for side in self._sides])
+            yield edges, nodes, share[torch.from_numpy(nodes)]
+
+    def _batch(self, edges: Ids, seeds: Ids, share: Tensor) -> EdgeBatch:
+        """Looks up everything about some edges and some nodes that travel by themselves."""
+        pairs = self.edges[edges]  # (k, 2)
+        nodes, place = np.unique(np.concatenate([pairs.reshape(-1), seeds]), return_inverse=True)
+        b, ends = len(nodes), place[: pairs.size]
+        at, chosen = torch.from_numpy(nodes), torch.from_numpy(edges)
+        by_edges = torch.from_numpy(np.bincount(ends, minlength=b)) * self._edge_share[at]
+        by_itself = np.bincount(place[pairs.size :], weights=share.numpy(), minlength=b)
+        return EdgeBatch(
+            nodes=at,
+            x=take_rows(self.x, at, self.dtype),
+            y=self.y[at],
+            ends=torch.from_numpy(ends.reshape(-1, 2)),
+            weight=self.weight[chosen],
+            kind=self.kind[chosen],
+            graph=self.graph[chosen],
+            label_share=(by_edges + torch.from_numpy(by_itself)).float(),
+            totals=self.totals,
+        )
+
+
+def as_targets(y: ArrayLike | Tensor) -> Tensor:
+    """Y as a tensor: whole numbers as int64, fractions as float32, or float64 if they were that."""
+    raw = y if isinstance(y, Tensor) else torch.as_tensor(np.asarray(y))
+    if raw.is_floating_point():
+        return raw if raw.dtype == torch.float64 else raw.float()
+    return raw.long()
+
+
+def labeled_nodes(y: Tensor) -> Tensor:
+    """(n,) mask: neither NaN nor, for classes and rows of labels, -1."""
+    if y.ndim == 1:
+        return ~torch.isnan(y) if y.is_floating_point() else y >= 0
+    return (y.flatten(1) >= 0).all(dim=1)  # NaN compares false
+
+
+def _sides(y: Tensor, labeled: Tensor) -> list[Ids]:
+    """The labelled members of each class and, of each label among several, its labelled non-members too."""
+    ids, target = labeled.nonzero()[:, 0].numpy(), y[labeled].numpy()
+    if y.ndim == 1:  # the members of the other classes are the negatives
+        return [ids[target == c] for c in np.unique(target)]
+    sides = [ids[(column > 0.5) == positive] for column in target.T for positive in (True, False)]
+    return [side for side in sides if len(side)]
+
+
+def _kinds_per_graph(
+    kinds: Collection[EdgeKind] | Sequence[Collection[EdgeKind]] | None, graphs: int
+) -> list[Collection[EdgeKind]]:
+    if kinds is None:
+        return [ALL_KINDS] * graphs
+    nested = [k for k in kinds if not isinstance(k, EdgeKind)]
+    if not nested:
+        return [frozenset(k for k in kinds if isinstance(k, EdgeKind))] * graphs
+    if len(nested) != graphs or len(nested) != len(kinds):
+        raise ValueError(f"kinds has {len(kinds)} entries for {graphs} graphs; give a collection per graph")
+    return nested
+
+
+def _part(count: int, rank: int, world: int) -> tuple[int, int]:
+    """Where this rank's share of `count` things begins and ends; together the ranks have all of them."""
+    return count * rank // world, count * (rank + 1) // world
+
+
+def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, sampling: str, labels: str, order: str) -> None:
+    if len(y) != rows:
+        raise ValueError(f"x has {rows} rows, y has {len(y)}; give a target per row, -1 or NaN if unlabelled")
+    for i, graph in enumerate(graphs):
+        if graph.num_nodes != rows:
+            which = f"graph {i}" if len(graphs) > 1 else "graph"
+            raise ValueError(f"{which} has {graph.num_nodes} nodes, x has {rows} rows; a node is a row of x")
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    if sampling not in ("plain", "balanced"):
+        raise ValueError(f"sampling is {sampling!r}; choose 'plain' or 'balanced'")
+    if labels not in ("edges", "every_batch"):
+        raise ValueError(f"labels is {labels!r}; choose 'edges' or 'every_batch'")
+    if order not in ("neighborhood", "random"):
+        raise ValueError(f"order is {order!r}; choose 'neighborhood' or 'random'")

@@ -1,0 +1,260 @@
+"""The one training loop: SGD on minibatches of edges (the paper's section 3.3)."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ngm.distributed import rank_and_world, sum_gradients, sum_over_ranks
+from ngm.objective import Cost, NGMLoss
+from ngm.run import JSON, Run, load_tensors, save_tensors
+from ngm.sampling import EdgeLoader
+
+OptimizerName = Literal["adam", "adamw", "sgd"]
+Epoch: TypeAlias = dict[str, float]
+Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
+TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
+COLLAPSED = 0.02  # share of its largest spread below which h counts as collapsed
+
+
+class CollapseWarning(UserWarning):
+    """All nodes have come to look alike: the edge terms outweigh the labels."""
+
+
+class NonFiniteCostError(ArithmeticError):
+    """A cost term became infinite or NaN."""
+
+
+@dataclass
+class History:
+    """What happened, epoch by epoch.
+
+    Args:
+        epochs: One record per epoch: number, seconds, cost terms, |h|, and `validation_*` where there is any.
+        best_epoch: The epoch whose weights the network has now.
+        stopped: Why it ended.
+    """
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best_epoch: int = -1
+    stopped: Literal["all epochs done", "no improvement", "interrupted"] = "all epochs done"
+
+
+def train(
+    network: nn.Module,
+    loader: EdgeLoader,
+    loss: NGMLoss,
+    *,
+    epochs: int,
+    seed: int = 0,
+    optimizer: OptimizerName = "adam",
+    learning_rate: float = 1e-3,
+    weight_decay: float = 0.0,
+    clip: float | None = None,
+    bfloat16: bool = False,
+    evaluate: Evaluate | None = None,
+    patience: int | None = None,
+    run: Run | None = None,
+    resume: bool = False,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> History:
+    """Trains the network in place and leaves it with its best weights.
+
+    Args:
+        network: Maps inputs to logits.
+        loader: Gives the batches.
+        loss: Gives each batch's cost.
+        epochs: Passes over the loader, at most.
+        seed: Makes dropout repeatable; the state of torch's global generator is left as it was.
+        optimizer: Name of the rule that takes the steps.
+        learning_rate: Size of a step.
+        weight_decay: L2 penalty on the weights (decoupled for adamw).
+        clip: Largest norm of the gradient; longer ones are shortened.
+        bfloat16: Run the network in bfloat16 where torch finds that safe; costs stay in float32.
+        evaluate: Network -> validation metrics after each epoch; the first is the one to raise, and a `cost` among
+            them breaks ties. The best epoch's weights are kept; without it, the last epoch's.
+        patience: Stop after this many epochs without improvement.
+        run: Where history and checkpoint are written after each epoch.
+        resume: Go on from the run's checkpoint, to the same bits as if never interrupted.
+        on_epoch: Called with each epoch's record.
+
+    Returns:
+        The history. Ctrl-C ends training early with the best weights so far; `stopped` tells.
+    """
+    steps = _optimizer(optimizer, network, learning_rate, weight_decay)
+    state = _State(network, steps)
+    if resume and run is not None and run.checkpoint.exists():
+        state.load(run.checkpoint)
+        run.write_history(cast("list[dict[str, JSON]]", state.history.epochs))
+    history = state.history
+    try:
+        for epoch in range(len(history.epochs), epochs):
+            if patience is not None and epoch - history.best_epoch > patience >= 0 and evaluate is not None:
+                history.stopped = "no improvement"
+                break
+            started = time.perf_counter()
+            loader.set_epoch(epoch)
+            with seeded(seed, epoch):
+                record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16)
+            record = {"epoch": epoch, **record}
+            if evaluate is not None:
+                record |= {f"validation_{k}": v for k, v in _evaluated(evaluate, network).items()}
+            record["seconds"] = time.perf_counter() - started
+            _warn_of_collapse(record, history.epochs)
+            state.take(record)
+            if run is not None and rank_and_world()[0] == 0:
+                state.save(run.checkpoint)
+                run.append_history(cast("dict[str, JSON]", record))
+            if on_epoch is not None:
+                on_epoch(record)
+    except KeyboardInterrupt:
+        history.stopped = "interrupted"
+    state.restore_best()
+    return history
+
+
+def _one_epoch(
+    network: nn.Module,
+    loader: EdgeLoader,
+    loss: NGMLoss,
+    steps: torch.optim.Optimizer,
+    epoch: int,
+    clip: float | None,
+    bfloat16: bool,
+) -> Epoch:
+    """One pass over the batches; returns the terms of the objective, summed or averaged as the loss scales them."""
+    network.train()
+    sums = torch.zeros(len(TERMS), dtype=torch.float64)
+    parameters = [p for p in network.parameters() if p.requires_grad]
+    device = parameters[0].device
+    for i, batch in enumerate(loader):
+        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
+            cost: Cost = loss(network, batch if device.type == "cpu" else batch.to(device))
+        terms = torch.stack([getattr(cost, name).detach() for name in TERMS]).double().cpu()
+        if not torch.isfinite(terms).all():
+            raise _non_finite(terms, epoch, i)
+        steps.zero_grad(set_to_none=True)
+        if cost.total.requires_grad:
+            cost.total.backward()  # type: ignore[no-untyped-call]
+        sum_gradients(parameters)
+        if clip is not None:
+            nn.utils.clip_grad_norm_(parameters, clip)
+        steps.step()
+        sums += terms
+    means = sums / len(loader)
+    over_ranks = sum_over_ranks(torch.cat([sums if loss.scaling == "sum" else means, means[-2:]])).tolist()
+    record = dict(zip(TERMS, over_ranks[: len(TERMS)], strict=True))
+    world = rank_and_world()[1]
+    return record | {"h_norm": over_ranks[-2] / world, "h_spread": over_ranks[-1] / world}
+
+
+@contextmanager
+def seeded(seed: int, step: int = 0) -> Iterator[None]:
+    """Makes torch's global generator (dropout, initialisation) repeatable inside, and puts it back after."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0]))
+        yield
+
+
+class _State:
+    """Everything that changes while training: weights, optimizer, history, and the best weights so far."""
+
+    def __init__(self, network: nn.Module, steps: torch.optim.Optimizer) -> None:
+        self.network, self.steps = network, steps
+        self.history = History()
+        self.best: dict[str, Tensor] = {}
+        self.best_score = (-float("inf"), -float("inf"))
+
+    def take(self, record: Epoch) -> None:
+        """Adds an epoch; keeps its weights if it is the best, or if nothing tells epochs apart."""
+        self.history.epochs.append(record)
+        metrics = [v for k, v in record.items() if k.startswith("validation_")]
+        if not metrics:
+            self.history.best_epoch = int(record["epoch"])
+            return
+        score = (metrics[0], -record.get("validation_cost", 0.0))
+        if score > self.best_score:
+            self.best_score, self.history.best_epoch = score, int(record["epoch"])
+            self.best = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
+
+    def restore_best(self) -> None:
+        if self.best:
+            self.network.load_state_dict(self.best)
+
+    def save(self, file: Path) -> None:
+        tensors = {f"network.{k}": v for k, v in self.network.state_dict().items()}
+        tensors |= {f"best.{k}": v.clone() for k, v in self.best.items()}
+        for i, values in self.steps.state_dict()["state"].items():
+            tensors |= {f"optimizer.{i}.{k}": v for k, v in values.items() if isinstance(v, Tensor)}
+        state = {
+            "epochs": self.history.epochs,
+            "best_epoch": self.history.best_epoch,
+            "best_score": list(self.best_score) if self.best else None,
+        }
+        save_tensors(file, tensors, cast("dict[str, JSON]", state))
+
+    def load(self, file: Path) -> None:
+        tensors, state = load_tensors(file)
+        self.network.load_state_dict(_under("network.", tensors))
+        self.best = _under("best.", tensors)
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in _under("optimizer.", tensors).items():
+            index, _, key = name.partition(".")
+            slots.setdefault(int(index), {})[key] = tensor
+        self.steps.load_state_dict({"state": slots, "param_groups": self.steps.state_dict()["param_groups"]})
+        self.history.epochs.extend(cast("list[Epoch]", state["epochs"]))
+        self.history.best_epoch = cast(int, state["best_epoch"])
+        if state["best_score"] is not None:
+            self.best_score = cast("tuple[float, float]", tuple(cast("list[float]", state["best_score"])))
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _optimizer(name: str, network: nn.Module, rate: float, decay: float) -> torch.optim.Optimizer:
+    parameters = [p for p in network.parameters() if p.requires_grad]
+    if name == "adam":
+        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
+    if name == "adamw":
+        return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=rate, momentum=0.9, weight_decay=decay, fused=True)
+    raise ValueError(f"optimizer is {name!r}; choose 'adam', 'adamw' or 'sgd'")
+
+
+def _evaluated(evaluate: Evaluate, network: nn.Module) -> Mapping[str, float]:
+    network.eval()
+    with torch.no_grad():
+        return evaluate(network)
+
+
+def _non_finite(terms: Tensor, epoch: int, batch: int) -> NonFiniteCostError:
+    named = dict(zip(TERMS, terms.tolist(), strict=True))
+    bad = [f"{name} is {value}" for name, value in named.items() if not np.isfinite(value) and name != "total"]
+    return NonFiniteCostError(
+        f"epoch {epoch}, batch {batch}: {', '.join(bad) or 'total is not finite'}; lower the learning rate, set clip, "
+        "or look for extreme values in x"
+    )
+
+
+def _warn_of_collapse(record: Epoch, before: list[Epoch]) -> None:
+    largest = max((epoch["h_spread"] for epoch in before), default=0.0)
+    if record["h_spread"] < COLLAPSED * largest:
+        record["collapsed"] = 1.0
+        if not any("collapsed" in epoch for epoch in before):
+            warnings.warn(
+                f"h has collapsed at epoch {int(record['epoch'])}: nodes differ by {record['h_spread']:.2g}, "
+                f"{largest:.2g} at most before; lower alpha_uu, or use scaling='mean'",
+                CollapseWarning,
+                stacklevel=3,
+            )
