@@ -36,11 +36,18 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
     try:
         yield part
         if folder.exists():
-            shutil.rmtree(folder)
-        part.replace(folder)
+            folder.replace(old)  # not deleted before the new one is there
+        try:
+            part.replace(folder)
+        except OSError:
+            if old.exists():
+                old.replace(folder)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

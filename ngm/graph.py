@@ -51,6 +51,10 @@ class Graph:
 
     def __post_init__(self) -> None:
         _check(self.edges, self.weight, self.num_nodes)
+        loops = (self.edges[:, 0] == self.edges[:, 1]).nonzero()
+        if len(loops):
+            row = int(loops[0, 0])
+            raise ValueError(f"edge {row} is {self.edges[row].tolist()}, a self loop; Graph.from_edges drops these")
 
     def __repr__(self) -> str:
         """`Graph(3 nodes, 2 undirected edges)`."""
@@ -113,6 +117,7 @@ class Graph:
             merge: See `from_edges`; with `max` a symmetric matrix keeps its weights.
         """
         coo = sp.coo_array(adjacency)
+        coo.sum_duplicates()  # an entry stored in several parts is their sum, as everywhere in scipy
         if coo.shape[0] != coo.shape[1]:
             raise ValueError(f"adjacency has shape {coo.shape}; it must be square, a row and a column per node")
         there = coo.data != 0
@@ -270,6 +275,8 @@ class Graph:
             if ids.shape != (self.num_nodes,):
                 raise ValueError(f"mask has shape {tuple(ids.shape)}; the graph has {self.num_nodes} nodes")
             return ids.nonzero()[:, 0]
+        if ids.ndim != 1 or (ids.is_floating_point() and len(ids)):
+            raise ValueError(f"nodes has shape {tuple(ids.shape)} and type {ids.dtype}; give (b,) node ids or a mask")
         ids = ids.long()
         outside = ((ids < 0) | (ids >= self.num_nodes)).nonzero()
         if len(outside):
@@ -288,7 +295,7 @@ class Graph:
 
 def _as_edges(edges: ArrayLike | Tensor) -> Tensor:
     """(m, 2) int64 from anything array-like, refusing fractions."""
-    raw = edges if isinstance(edges, Tensor) else torch.as_tensor(np.asarray(edges))
+    raw = _as_tensor(edges)
     if raw.numel() == 0:
         return torch.zeros(0, 2, dtype=torch.int64)
     if raw.ndim != 2 or raw.shape[1] != 2:
@@ -303,14 +310,23 @@ def _as_edges(edges: ArrayLike | Tensor) -> Tensor:
 
 
 def _as_weight(weight: ArrayLike | Tensor) -> Tensor:
-    raw = weight if isinstance(weight, Tensor) else torch.as_tensor(np.asarray(weight))
-    return raw.float().reshape(-1)
+    return _as_tensor(weight).float().reshape(-1)
+
+
+def _as_tensor(values: ArrayLike | Tensor) -> Tensor:
+    if isinstance(values, Tensor):
+        return values
+    return torch.from_numpy(np.require(values, requirements=["C", "W"]))  # copies tables and views torch cannot take
 
 
 def _check(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
     """Names the first edge that is not right."""
+    if num_nodes < 0:
+        raise ValueError(f"num_nodes is {num_nodes}; it must be at least 0")
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
         raise ValueError(f"edges has shape {tuple(edges.shape)} and type {edges.dtype}; give (m, 2) int64")
+    if weight.ndim != 1 or weight.dtype != torch.float32:
+        raise ValueError(f"weight has shape {tuple(weight.shape)} and type {weight.dtype}; give (m,) float32")
     if len(weight) != len(edges):
         raise ValueError(f"weight has {len(weight)} entries, edges has {len(edges)}; give one weight per edge")
     if not len(edges):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import numpy as np
 import torch
@@ -43,25 +43,33 @@ def read(folder: Path) -> tuple[Header, Tensor, Tensor]:
         (header, edges (m, 2) int64, weight (m,) float32); the arrays are memory maps, private to the reader.
     """
     try:
-        header: Header = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+        header = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"{folder} is not a graph folder: it has no graph.json") from None
     except ValueError as error:
         raise ValueError(f"{folder / 'graph.json'} is damaged ({error}); save the graph again") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"{folder / 'graph.json'} is damaged (it holds no table); save the graph again")
     if header.get("format") != FORMAT or header.get("version") != VERSION:
         raise ValueError(
             f"{folder / 'graph.json'} says format {header.get('format')!r} version {header.get('version')!r}; "
             f"this release reads {FORMAT!r} version {VERSION}"
         )
+    missing = sorted(Header.__required_keys__ - set(header))
+    if missing:
+        raise ValueError(f"{folder / 'graph.json'} is damaged (it lacks {missing[0]!r}); save the graph again")
     edges = _mapped(folder / "edges.npy", (header["num_edges"], 2), np.dtype(np.int64))
     weight = _mapped(folder / "weight.npy", (header["num_edges"],), np.dtype(np.float32))
-    return header, edges, weight
+    return cast(Header, header), edges, weight
 
 
 def _mapped(file: Path, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Tensor:
     try:
         # "c" is copy on write: torch wants a writable array, and what it writes must not reach the file
         array = np.load(file, mmap_mode="c" if shape[0] else None, allow_pickle=False)
+        if not isinstance(array, np.ndarray):  # a zip file
+            array.close()
+            raise ValueError("it holds several arrays")
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"{file} cannot be read ({error}); save the graph again") from None
     if array.shape != shape or array.dtype != dtype:

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
 from ngm.names import nearest
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
-from ngm.sampling import EdgeBatch, EdgeKind
+from ngm.sampling import EdgeBatch, EdgeKind, Totals
 
 Influence = Literal["both", "source", "target"]
 Scaling = Literal["sum", "mean"]
@@ -82,8 +82,7 @@ class Cost:
         supervised: Cost of the labelled nodes.
         ll: Distances across labelled-labelled edges; likewise `lu` and `uu`.
         total: What to call `backward` on.
-        h_norm: Mean length of h over the batch's nodes (no gradient).
-        h_spread: Mean distance of h from its mean; near 0, all nodes look alike: h has collapsed.
+        h: (b, d) the hidden representations that were compared, without gradient; None where none were.
     """
 
     supervised: Tensor
@@ -91,8 +90,23 @@ class Cost:
     lu: Tensor
     uu: Tensor
     total: Tensor
-    h_norm: Tensor
-    h_spread: Tensor
+    h: Tensor | None = None
+
+    @property
+    def h_norm(self) -> Tensor:
+        """Mean length of h over the batch's nodes."""
+        if self.h is None:
+            return torch.zeros(())
+        length: Tensor = torch.linalg.vector_norm(self.h, dim=1)
+        return length.mean()
+
+    @property
+    def h_spread(self) -> Tensor:
+        """Mean distance of h from its mean; near 0, all nodes look alike: h has collapsed."""
+        if self.h is None:
+            return torch.zeros(())
+        deviation: Tensor = torch.linalg.vector_norm(self.h - self.h.mean(dim=0), dim=1)
+        return deviation.mean()
 
 
 class NGMLoss(nn.Module):
@@ -166,17 +180,18 @@ class NGMLoss(nn.Module):
         Returns:
             The batch's part of the objective, in float32 at least, whatever the network computes in.
         """
-        self._check(network, batch)
+        self.check(network, batch.totals)
         zero = torch.zeros((), device=batch.weight.device)
         if len(batch.nodes) == 0:  # the empty share of a rank
-            return Cost(zero, zero, zero, zero, zero, zero, zero)
+            return Cost(zero, zero, zero, zero, zero)
         layers = {r.layer_name for r in self.regularizers if r.kinds}
-        logits, hidden = tap(network, batch.x, layers)
-        terms = self._edge_terms({name: _exact(h) for name, h in hidden.items()}, batch)  # (3,)
+        logits, read = tap(network, batch.x, layers)
+        hidden = {name: _exact(h) for name, h in read.items()}
+        terms = self._edge_terms(hidden, batch)  # (3,)
         supervised = self._supervised(_exact(logits), batch)
-        h_norm, h_spread = _size(next(iter(hidden.values()), None), zero)
         ll, lu, uu = terms.unbind()
-        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), h_norm, h_spread)
+        h = next(iter(hidden.values()), None)
+        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), None if h is None else h.detach())
 
     def _supervised(self, logits: Tensor, batch: EdgeBatch) -> Tensor:
         rows = batch.label_share.nonzero()[:, 0]
@@ -197,17 +212,17 @@ class NGMLoss(nn.Module):
                 continue
             h = hidden[regularizer.layer_name]
             # embedding, not h[ends]: its gradient is summed in a fixed order, so same seed gives same bits
-            h_u, h_v = F.embedding(ends[:, 0], h), F.embedding(ends[:, 1], h)  # (k, d) each
+            h_u, h_v = F.embedding(ends.t(), h)  # (k, d) each
             if regularizer.influence != "both":
                 h_u, h_v = (h_u.detach(), h_v) if regularizer.influence == "source" else (h_u, h_v.detach())
             directed = batch.totals.directed[g]
             distance = (get_distance if directed else symmetrized)(regularizer.distance)
+            by_kind = h.new_zeros(3).index_add(0, kind, weight * distance(h_u, h_v))
             scale = [
-                alpha * self._scale(float(batch.totals.num_edges[g, k]), batch)
-                for k, alpha in enumerate(regularizer.alphas)
+                alpha * self._scale(float(total), batch)
+                for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
             ]
-            cost = weight * distance(h_u, h_v) * terms.new_tensor(scale)[kind]
-            terms = terms + cost.new_zeros(3).index_add(0, kind, cost)
+            terms = terms + by_kind * h.new_tensor(scale)
         return terms
 
     def _scale(self, total: float, batch: EdgeBatch) -> float:
@@ -216,22 +231,21 @@ class NGMLoss(nn.Module):
             return 1.0
         return batch.totals.num_batches / total
 
-    def _check(self, network: nn.Module, batch: EdgeBatch) -> None:
-        """What can only be checked when network, graphs and regularizers meet; once per network."""
+    def check(self, network: nn.Module, totals: Totals) -> None:
+        """Refuses what can only be seen when network, graphs and regularizers meet; looks once per network."""
         if network is self._checked:
             return
         for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
-            if not regularizer.kinds:
-                continue
-            check_layer(network, regularizer.layer_name)
-            if not batch.totals.directed:
-                continue  # a loader without a graph: labelled nodes only
-            if not 0 <= g < len(batch.totals.directed):
+            if regularizer.kinds or regularizer.layer is not None:
+                check_layer(network, regularizer.layer_name)
+            if not regularizer.kinds or not totals.directed:
+                continue  # without a graph: labelled nodes only
+            if not 0 <= g < len(totals.directed):
                 raise ValueError(
-                    f"a regularizer is for graph {g}, the loader has {len(batch.totals.directed)}; "
+                    f"a regularizer is for graph {g}, the loader has {len(totals.directed)}; "
                     "give the loader a graph per regularizer, or name it: Regularizer(graph=0, ...)"
                 )
-            if regularizer.influence != "both" and not batch.totals.directed[g]:
+            if regularizer.influence != "both" and not totals.directed[g]:
                 raise ValueError(
                     f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
                     "source; make the graph with directed=True, or leave influence at 'both'"
@@ -270,12 +284,3 @@ def get_cost(cost: str | NodeCost) -> NodeCost:
 def _exact(values: Tensor) -> Tensor:
     """float32 or more: bfloat16 is for the network, not for sums over edges."""
     return values if values.dtype == torch.float64 else values.float()
-
-
-def _size(h: Tensor | None, zero: Tensor) -> tuple[Tensor, Tensor]:
-    if h is None:
-        return zero, zero
-    with torch.no_grad():
-        h = h.float()
-        norm = torch.linalg.vector_norm
-        return norm(h, dim=1).mean(), norm(h - h.mean(dim=0), dim=1).mean()

@@ -32,7 +32,7 @@ def edge_order(edges: Ids, num_nodes: int, seed: int, block: int) -> Ids:
         (m,) permutation of the edges.
 
     >>> edge_order(np.array([[0, 1], [2, 3], [0, 4], [2, 5]]), 6, seed=0, block=2).reshape(2, 2).tolist()
-    [[0, 2], [1, 3]]
+    [[2, 0], [3, 1]]
     """
     shuffled = np.random.default_rng(seed).permutation(num_nodes)  # breaks ties and chooses the starts
     ends = np.sort(shuffled[edges], axis=1)  # (m, 2)

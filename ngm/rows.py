@@ -56,7 +56,7 @@ def take_rows(x: Inputs, nodes: Tensor, dtype: torch.dtype = torch.float32) -> R
         tensor; a mapping gives a dict of these.
     """
     if isinstance(x, Tensor):
-        return _cast(x[nodes], dtype)
+        return _cast(x.index_select(0, nodes), dtype)
     if isinstance(x, Mapping):
         return {name: take_rows(part, nodes, dtype) for name, part in x.items()}
     if sp.issparse(x):

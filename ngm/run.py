@@ -40,7 +40,9 @@ class Run:
     def create(cls, folder: str | Path) -> Run:
         """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it."""
         run = cls(Path(folder))
-        if run.folder.exists() and any(run.folder.iterdir()) and not (run.folder / "config.json").exists():
+        if run.folder.exists() and not run.folder.is_dir():
+            raise FileExistsError(f"{folder} is a file; name a new or empty folder")
+        if run.folder.exists() and any(run.folder.iterdir()) and not run._is_ours():
             raise FileExistsError(f"{folder} holds other files and no run; name a new or empty folder")
         run.folder.mkdir(parents=True, exist_ok=True)
         for name in ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "config.json"):
@@ -62,6 +64,13 @@ class Run:
             )
         return run
 
+    def _is_ours(self) -> bool:
+        """Whether the folder's `config.json` is that of a run, of whatever version."""
+        try:
+            return self.read("config.json").get("format") == FORMAT
+        except (OSError, ValueError):
+            return False
+
     def write_config(self, estimator: str, settings: Mapping[str, JSON]) -> None:
         """Writes `config.json`: the settings, and what they ran on."""
         self.write(
@@ -80,8 +89,8 @@ class Run:
         """Writes one JSON file of the folder."""
         write_text(self.folder / name, json.dumps(content, indent=2, allow_nan=False) + "\n")
 
-    def read(self, name: str) -> dict[str, JSON]:
-        """Reads one JSON file of the folder."""
+    def read(self, name: str, needs: Sequence[str] = ()) -> dict[str, JSON]:
+        """Reads one JSON file of the folder, which must have the entries that are needed."""
         file = self.folder / name
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
@@ -93,6 +102,9 @@ class Run:
             raise ValueError(f"{file} is damaged ({error}); train again") from None
         if not isinstance(content, dict):
             raise ValueError(f"{file} is damaged (not an object); train again")
+        for key in needs:
+            if key not in content:
+                raise ValueError(f"{file} is damaged (it lacks {key!r}); train again")
         return content
 
     def write_history(self, epochs: Sequence[Mapping[str, JSON]]) -> None:
@@ -107,8 +119,13 @@ class Run:
 
     def read_history(self) -> list[dict[str, JSON]]:
         """The epochs of `history.jsonl`."""
-        text = (self.folder / "history.jsonl").read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()]
+        file = self.folder / "history.jsonl"
+        try:
+            return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{self.folder} has no history.jsonl; train again") from None
+        except ValueError as error:
+            raise ValueError(f"{file} is damaged ({error}); train again") from None
 
     def save_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Writes `weights.safetensors`."""
@@ -127,7 +144,7 @@ class Run:
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, JSON]) -> None:
     """Writes named tensors and a JSON object into one safetensors file, whole or not at all."""
     with file_written_whole(file) as part:
-        packed = {name: t.detach().contiguous() for name, t in tensors.items()}
+        packed = {name: t.detach().clone().contiguous() for name, t in tensors.items()}  # tied weights share memory
         save_file(packed, part, metadata={"state": json.dumps(dict(state))})
 
 

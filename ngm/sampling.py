@@ -7,7 +7,7 @@ shared out over its sampled edges, and one that has none travels alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Literal
@@ -26,6 +26,8 @@ Sampling = Literal["plain", "balanced"]
 Order = Literal["neighborhood", "random"]
 Labels = Literal["edges", "every_batch"]
 ORDERS = 4  # neighbourhood orders that epochs choose from
+KEPT_UP_TO = 1_000_000  # edges whose batches are kept ready, at some 180 bytes an edge
+NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 class EdgeKind(IntEnum):
@@ -139,7 +141,7 @@ class EdgeLoader:
         self.dtype, self.rank, self.world, self.epoch = dtype, rank, world, 0
         self.labeled = labeled_nodes(self.y) if labeled is None else torch.as_tensor(labeled, dtype=torch.bool)
         _check(num_rows(x), self.y, graphs, batch_size, sampling, labels, order)
-        self.node_weight = self._weights(sample_weight)
+        self.node_weight = node_weights(self.labeled, sample_weight)
         self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
         self._arrange()
 
@@ -152,29 +154,15 @@ class EdgeLoader:
         rng = np.random.default_rng([self.seed, self.epoch])
         self.epoch += 1
         draw = self._plain_epoch if self.sampling == "plain" else self._balanced_epoch
-        for edges, seeds, share in draw(rng):
+        for neighborhood, seeds, share in draw(rng):
             mine = slice(*_part(len(seeds), self.rank, self.world))
-            yield self._batch(edges[slice(*_part(len(edges), self.rank, self.world))], seeds[mine], share[mine])
+            yield self._batch(neighborhood, seeds[mine], share[mine])
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next `for` loop the given epoch, as after a resume."""
         self.epoch = epoch
 
     # Set up, once
-
-    def _weights(self, sample_weight: ArrayLike | Tensor | None) -> Tensor:
-        if sample_weight is None:
-            return self.labeled.float()
-        weight = torch.as_tensor(np.asarray(sample_weight)).float()
-        if weight.shape != self.labeled.shape or not bool((weight >= 0).all()):
-            smallest = f" and smallest value {float(weight.min())}" if weight.numel() else ""
-            raise ValueError(
-                f"sample_weight has shape {tuple(weight.shape)}{smallest}; "
-                f"give {len(self.labeled)} numbers of at least 0"
-            )
-        if not bool((weight * self.labeled).any()):
-            raise ValueError("sample_weight is zero for every labelled row; give at least one a weight above 0")
-        return weight * self.labeled
 
     def _gather(self, graphs: list[Graph], kinds: list[Collection[EdgeKind]]) -> None:
         """Collects the edges of the kinds asked for, of all graphs, into one list."""
@@ -207,67 +195,111 @@ class EdgeLoader:
         if not len(self.edges) or self.sampling == "plain":
             batches = max(batches, -(-len(self._seeds) // size))
         self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed)
-        self._orders: dict[int, Ids] = {}
+        self._orders: dict[int, list[_Neighborhood] | Ids] = {}
         self._sides = _sides(self.y, self.labeled) if self.sampling == "balanced" else []
 
-    def _order(self, which: int) -> Ids:
-        """One of a few neighbourhood orders, made when first needed."""
+    def _neighborhoods(self, which: int) -> Sequence[_Neighborhood]:
+        """The batches of one of a few neighbourhood orders, made when first needed."""
+        size = -(-len(self.edges) // self.totals.num_batches)
         if which not in self._orders:
-            block = -(-len(self.edges) // self.totals.num_batches)
-            self._orders[which] = edge_order(self.edges, len(self.labeled), self.seed * ORDERS + which, block)
-        return self._orders[which]
+            order = edge_order(self.edges, len(self.labeled), self.seed * ORDERS + which, size)
+            small = len(self.edges) <= KEPT_UP_TO
+            self._orders[which] = [self._look_up(part) for part in _chunks(order, size)] if small else order
+        kept = self._orders[which]
+        return kept if isinstance(kept, list) else _Lazy(self._look_up, _chunks(kept, size))
 
     # Each epoch
 
-    def _plain_epoch(self, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids, Tensor]]:
-        """Every edge and every labelled node once: edge ids, node ids and shares of each batch."""
+    def _plain_epoch(self, rng: np.random.Generator) -> Iterator[tuple[_Neighborhood, Ids, Tensor]]:
+        """Every edge and every labelled node once: the edges, seeds and shares of each batch."""
         m, count = len(self.edges), self.totals.num_batches
-        shuffled = self.order == "random" or count == 1
-        order = rng.permutation(m) if shuffled else self._order(int(rng.integers(ORDERS)))
-        size = -(-m // count)
+        parts: Sequence[_Neighborhood]
+        if self.order == "random" or count == 1 or not m:
+            parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
+        else:
+            parts = self._neighborhoods(int(rng.integers(ORDERS)))
         seeds, share = self._seed_batches(rng)
         for i in rng.permutation(count):
-            yield order[i * size : (i + 1) * size], seeds[i], share[i]
+            yield parts[i] if i < len(parts) else self._look_up(NONE), seeds[i], share[i]
 
     def _seed_batches(self, rng: np.random.Generator) -> tuple[list[Ids], list[Tensor]]:
         """Spreads the nodes that travel by themselves over the batches: (node ids, shares) of each batch."""
         count, seeds = self.totals.num_batches, rng.permutation(self._seeds)
-        if self.labels == "every_batch" and len(seeds):
+        if self.labels == "every_batch" and len(self.edges) and len(seeds):
             each = max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))
             seeds = np.resize(seeds, each * count)  # round and round
         times = torch.from_numpy(np.bincount(seeds, minlength=len(self.labeled)))
+        share = self.node_weight / times.clamp(min=1)  # (n,)
         ids = np.array_split(seeds, count)
-        return ids, [(self.node_weight / times.clamp(min=1))[torch.from_numpy(part)] for part in ids]
+        return ids, [share[torch.from_numpy(part)] for part in ids]
 
-    def _balanced_epoch(self, rng: np.random.Generator) -> Iterator[tuple[Ids, Ids, Tensor]]:
+    def _balanced_epoch(self, rng: np.random.Generator) -> Iterator[tuple[_Neighborhood, Ids, Tensor]]:
         """Edges uniformly with replacement; labelled nodes class by class, at least one of each side of it."""
         m, count = len(self.edges), self.totals.num_batches
         each = -(-len(self._seeds) // (count * len(self._sides)))  # draws per class and side
         share = self.node_weight * (len(self._seeds) / (each * len(self._sides) * count))
         for _ in range(count):
-            edges = rng.integers(m, size=min(self.batch_size, m)) if m else np.zeros(0, np.int64)
+            edges = rng.integers(m, size=min(self.batch_size, m)) if m else NONE
             nodes = np.concatenate([rng.choice(side, size=each) for side in self._sides])
-            yield edges, nodes, share[torch.from_numpy(nodes)]
+            yield self._look_up(edges), nodes, share[torch.from_numpy(nodes)]
 
-    def _batch(self, edges: Ids, seeds: Ids, share: Tensor) -> EdgeBatch:
-        """Looks up everything about some edges and some nodes that travel by themselves."""
-        pairs = self.edges[edges]  # (k, 2)
-        nodes, place = np.unique(np.concatenate([pairs.reshape(-1), seeds]), return_inverse=True)
-        b, ends = len(nodes), place[: pairs.size]
-        at, chosen = torch.from_numpy(nodes), torch.from_numpy(edges)
-        by_edges = torch.from_numpy(np.bincount(ends, minlength=b)) * self._edge_share[at]
-        by_itself = np.bincount(place[pairs.size :], weights=share.numpy(), minlength=b)
+    def _look_up(self, edges: Ids) -> _Neighborhood:
+        """Everything about this rank's part of some edges."""
+        mine = edges[slice(*_part(len(edges), self.rank, self.world))]
+        nodes, place = np.unique(self.edges[mine], return_inverse=True)
+        at, chosen = torch.from_numpy(nodes), torch.from_numpy(mine)
+        ends = torch.from_numpy(place.reshape(-1, 2))
+        share = torch.from_numpy(np.bincount(place.reshape(-1), minlength=len(nodes))) * self._edge_share[at]
+        return _Neighborhood(at, ends, self.weight[chosen], self.kind[chosen], self.graph[chosen], share)
+
+    def _batch(self, part: _Neighborhood, seeds: Ids, share: Tensor) -> EdgeBatch:
+        """Adds the nodes that travel by themselves, and fetches inputs and targets."""
+        nodes, ends, label_share = part.nodes, part.ends, part.share
+        if len(seeds):
+            both = torch.cat([nodes, torch.from_numpy(seeds)])
+            nodes, place = torch.unique(both, return_inverse=True)
+            ends = place[ends]
+            label_share = torch.zeros(len(nodes)).index_add(0, place, torch.cat([label_share, share]))
         return EdgeBatch(
-            nodes=at,
-            x=take_rows(self.x, at, self.dtype),
-            y=self.y[at],
-            ends=torch.from_numpy(ends.reshape(-1, 2)),
-            weight=self.weight[chosen],
-            kind=self.kind[chosen],
-            graph=self.graph[chosen],
-            label_share=(by_edges + torch.from_numpy(by_itself)).float(),
+            nodes=nodes,
+            x=take_rows(self.x, nodes, self.dtype),
+            y=self.y[nodes],
+            ends=ends,
+            weight=part.weight,
+            kind=part.kind,
+            graph=part.graph,
+            label_share=label_share,
             totals=self.totals,
         )
+
+
+@dataclass(frozen=True)
+class _Neighborhood:
+    """The edges of a batch, looked up: fields as in `EdgeBatch`; `share` is what these edges carry of the labels."""
+
+    nodes: Tensor
+    ends: Tensor
+    weight: Tensor
+    kind: Tensor
+    graph: Tensor
+    share: Tensor
+
+
+class _Lazy(Sequence[_Neighborhood]):
+    """Looks a batch up when it is asked for."""
+
+    def __init__(self, look_up: Callable[[Ids], _Neighborhood], parts: list[Ids]) -> None:
+        self.look_up, self.parts = look_up, parts
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, i: int) -> _Neighborhood:  # type: ignore[override]
+        return self.look_up(self.parts[i])
+
+
+def _chunks(order: Ids, size: int) -> list[Ids]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def as_targets(y: ArrayLike | Tensor) -> Tensor:
@@ -276,6 +308,22 @@ def as_targets(y: ArrayLike | Tensor) -> Tensor:
     if raw.is_floating_point():
         return raw if raw.dtype == torch.float64 else raw.float()
     return raw.long()
+
+
+def node_weights(labeled: Tensor, sample_weight: ArrayLike | Tensor | None) -> Tensor:
+    """(n,) float32 weight of each node's supervised cost: 0 where unlabelled, 1 where nothing else is asked for."""
+    if sample_weight is None:
+        return labeled.float()
+    given = sample_weight.numpy() if isinstance(sample_weight, Tensor) else sample_weight
+    weight = torch.from_numpy(np.array(given, dtype=np.float32))
+    if weight.shape != labeled.shape or not bool((weight >= 0).all()):
+        smallest = f" and smallest value {float(weight.min())}" if weight.numel() else ""
+        raise ValueError(
+            f"sample_weight has shape {tuple(weight.shape)}{smallest}; give {len(labeled)} numbers of at least 0"
+        )
+    if not bool((weight * labeled).any()):
+        raise ValueError("sample_weight is zero for every labelled row; give at least one a weight above 0")
+    return weight * labeled
 
 
 def labeled_nodes(y: Tensor) -> Tensor:

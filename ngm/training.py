@@ -15,14 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from ngm.distributed import rank_and_world, sum_gradients, sum_over_ranks
+from ngm.names import nearest
 from ngm.objective import Cost, NGMLoss
 from ngm.run import JSON, Run, load_tensors, save_tensors
 from ngm.sampling import EdgeLoader
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
+OPTIMIZERS: tuple[OptimizerName, ...] = ("adam", "adamw", "sgd")
 Epoch: TypeAlias = dict[str, float]
 Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
 TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
+_REMEDY = "lower the learning rate, set clip, or look for extreme values in x"
 COLLAPSED = 0.02  # share of its largest spread below which h counts as collapsed
 
 
@@ -94,11 +97,12 @@ def train(
     state = _State(network, steps)
     if resume and run is not None and run.checkpoint.exists():
         state.load(run.checkpoint)
-        run.write_history(cast("list[dict[str, JSON]]", state.history.epochs))
+        if rank_and_world()[0] == 0:
+            run.write_history(cast("list[dict[str, JSON]]", state.history.epochs))
     history = state.history
     try:
         for epoch in range(len(history.epochs), epochs):
-            if patience is not None and epoch - history.best_epoch > patience >= 0 and evaluate is not None:
+            if patience is not None and evaluate is not None and epoch - history.best_epoch > patience:
                 history.stopped = "no improvement"
                 break
             started = time.perf_counter()
@@ -107,9 +111,9 @@ def train(
                 record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16)
             record = {"epoch": epoch, **record}
             if evaluate is not None:
-                record |= {f"validation_{k}": v for k, v in _evaluated(evaluate, network).items()}
+                record |= _evaluated(evaluate, network, epoch)
             record["seconds"] = time.perf_counter() - started
-            _warn_of_collapse(record, history.epochs)
+            _warn_of_collapse(record, history.epochs, loss.scaling)
             state.take(record)
             if run is not None and rank_and_world()[0] == 0:
                 state.save(run.checkpoint)
@@ -204,7 +208,7 @@ class _State:
 
     def load(self, file: Path) -> None:
         tensors, state = load_tensors(file)
-        self.network.load_state_dict(_under("network.", tensors))
+        load_into(self.network, _under("network.", tensors), f"{file} is of another network than this one")
         self.best = _under("best.", tensors)
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", tensors).items():
@@ -217,44 +221,62 @@ class _State:
             self.best_score = cast("tuple[float, float]", tuple(cast("list[float]", state["best_score"])))
 
 
+def load_into(network: nn.Module, weights: Mapping[str, Tensor], wrong: str) -> None:
+    """Gives the network these weights; where they do not fit it, says `wrong` and the first difference."""
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        first = str(error).splitlines()[1:2] or [str(error)]
+        raise ValueError(f"{wrong} ({first[0].strip().rstrip('.')}); give the network and the data it had") from None
+
+
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
 
 def _optimizer(name: str, network: nn.Module, rate: float, decay: float) -> torch.optim.Optimizer:
+    check_optimizer(name)
     parameters = [p for p in network.parameters() if p.requires_grad]
     if name == "adam":
         return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
     if name == "adamw":
         return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
-    if name == "sgd":
-        return torch.optim.SGD(parameters, lr=rate, momentum=0.9, weight_decay=decay, fused=True)
-    raise ValueError(f"optimizer is {name!r}; choose 'adam', 'adamw' or 'sgd'")
+    return torch.optim.SGD(parameters, lr=rate, momentum=0.9, weight_decay=decay, fused=True)
 
 
-def _evaluated(evaluate: Evaluate, network: nn.Module) -> Mapping[str, float]:
+def check_optimizer(name: str) -> None:
+    """Refuses an optimizer that is not in `OPTIMIZERS`."""
+    if name not in OPTIMIZERS:
+        known = ", ".join(OPTIMIZERS)
+        raise ValueError(f"unknown optimizer {name!r}{nearest(name, OPTIMIZERS)}; choose from {known}")
+
+
+def _evaluated(evaluate: Evaluate, network: nn.Module, epoch: int) -> Epoch:
     network.eval()
     with torch.no_grad():
-        return evaluate(network)
+        metrics = {f"validation_{k}": v for k, v in evaluate(network).items()}
+    bad = [f"{name} is {value}" for name, value in metrics.items() if not np.isfinite(value)]
+    if bad:
+        raise NonFiniteCostError(f"epoch {epoch}: {', '.join(bad)}; {_REMEDY}")
+    return metrics
 
 
 def _non_finite(terms: Tensor, epoch: int, batch: int) -> NonFiniteCostError:
     named = dict(zip(TERMS, terms.tolist(), strict=True))
     bad = [f"{name} is {value}" for name, value in named.items() if not np.isfinite(value) and name != "total"]
-    return NonFiniteCostError(
-        f"epoch {epoch}, batch {batch}: {', '.join(bad) or 'total is not finite'}; lower the learning rate, set clip, "
-        "or look for extreme values in x"
-    )
+    return NonFiniteCostError(f"epoch {epoch}, batch {batch}: {', '.join(bad) or 'total is not finite'}; {_REMEDY}")
 
 
-def _warn_of_collapse(record: Epoch, before: list[Epoch]) -> None:
+def _warn_of_collapse(record: Epoch, before: list[Epoch], scaling: str) -> None:
     largest = max((epoch["h_spread"] for epoch in before), default=0.0)
     if record["h_spread"] < COLLAPSED * largest:
         record["collapsed"] = 1.0
         if not any("collapsed" in epoch for epoch in before):
+            heaviest = max(("uu", "lu", "ll"), key=lambda kind: sum(epoch[kind] for epoch in before))
+            remedy = ", or use scaling='mean'" if scaling == "sum" else ""
             warnings.warn(
                 f"h has collapsed at epoch {int(record['epoch'])}: nodes differ by {record['h_spread']:.2g}, "
-                f"{largest:.2g} at most before; lower alpha_uu, or use scaling='mean'",
+                f"{largest:.2g} at most before; lower alpha_{heaviest}{remedy}",
                 CollapseWarning,
                 stacklevel=3,
             )

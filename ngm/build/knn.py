@@ -56,7 +56,9 @@ def _nearest(vectors: Tensor, start: int, stop: int, k: int, metric: Metric) -> 
 
 
 def _checked(x: ArrayLike | Tensor, k: int, metric: str) -> Tensor:
-    vectors = (x if isinstance(x, Tensor) else torch.as_tensor(np.asarray(x))).float()
+    vectors = x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, requirements=["C", "W"]))
+    if vectors.dtype != torch.float64:
+        vectors = vectors.float()
     if metric not in ("cosine", "euclidean", "inner_product"):
         raise ValueError(f"metric is {metric!r}; choose 'cosine', 'euclidean' or 'inner_product'")
     if vectors.ndim != 2:
@@ -75,4 +77,6 @@ def _checked(x: ArrayLike | Tensor, k: int, metric: str) -> Tensor:
                 f"row {row} of x is zero, which has no direction; drop such rows or use metric='euclidean'"
             )
         vectors = vectors / length[:, None]
-    return vectors
+    if metric == "euclidean":
+        vectors = vectors - vectors.mean(dim=0)  # far from the origin, 2uv - uu - vv would lose all its digits
+    return vectors.float()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ngm.datasets import digits, planetoid
-from ngm.datasets.dataset import Dataset, Record
+from ngm.datasets.dataset import Dataset, Record, few_labels
 from ngm.datasets.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.names import nearest
 
@@ -21,6 +21,7 @@ __all__ = [
     "Progress",
     "Record",
     "available",
+    "few_labels",
     "load",
 ]
 

@@ -59,3 +59,17 @@ class Record:
     license: str
     origin: str
     where: str = "not here yet"
+
+
+def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
+    """(n,) y with all but `count` random labels of each class replaced by -1.
+
+    >>> few_labels(np.array([0, 0, 1, 1, 1]), 1, seed=0).tolist()
+    [-1, 0, -1, 1, -1]
+    """
+    rng = np.random.default_rng(seed)
+    shown = np.full(len(y), -1)
+    for label in np.unique(y):
+        chosen = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
+        shown[chosen] = label
+    return shown

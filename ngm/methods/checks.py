@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
@@ -16,6 +18,7 @@ from ngm.graph import Graph
 from ngm.objective import NGMLoss
 from ngm.rows import Indexable, Inputs
 from ngm.sampling import EdgeLoader
+from ngm.training import check_optimizer
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
@@ -25,15 +28,24 @@ _ROWS_AT_ONCE = 65_536
 
 def check_settings(estimator: NGMEstimator) -> None:
     """Numbers out of range, before anything is computed; names are checked where they are looked up."""
-    positive = ("epochs", "batch_size", "learning_rate")
-    for name in positive:
+    for name in ("epochs", "batch_size", "patience", "learning_rate", "clip"):
         value = getattr(estimator, name)
-        if not value > 0:
-            raise ValueError(f"{name} is {value}; it must be greater than 0")
+        whole = name in ("epochs", "batch_size", "patience")
+        if value is None and name in ("patience", "clip"):
+            continue
+        if not isinstance(value, Integral if whole else Real) or not float(value) > 0:
+            raise ValueError(f"{name} is {value!r}; it must be a {'whole ' if whole else ''}number greater than 0")
+    if not isinstance(estimator.seed, Integral) or estimator.seed < 0:
+        raise ValueError(f"seed is {estimator.seed!r}; it must be a whole number of at least 0")
+    if not estimator.weight_decay >= 0:
+        raise ValueError(f"weight_decay is {estimator.weight_decay}; it must be at least 0")
     if not 0 <= estimator.dropout < 1:
         raise ValueError(f"dropout is {estimator.dropout}; it must be at least 0 and below 1")
-    if any(width < 1 for width in estimator.hidden):
-        raise ValueError(f"hidden is {tuple(estimator.hidden)}; every layer needs at least one unit")
+    if not isinstance(estimator.hidden, Sequence | np.ndarray):
+        raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
+    if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
+        raise ValueError(f"hidden is {tuple(estimator.hidden)}; every width is a whole number of at least 1")
+    check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:
         raise ValueError(
             f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
@@ -50,11 +62,13 @@ def check_features(estimator: NGMEstimator, x: Inputs, reset: bool) -> Inputs:
         x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through.
         reset: True in `fit`, False in `predict`.
     """
-    if isinstance(x, Mapping) and not sp.issparse(x):  # scipy's dictionary of keys is both
-        return x
-    raw: object = x.numpy() if isinstance(x, Tensor) else x
+    raw: object = _as_numpy(x) if isinstance(x, Tensor) else x
     if not _array_like(raw):
-        return cast(Indexable, raw)
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit, on a table
+                estimator.__dict__.pop(name, None)
+        _check_parts(x)
+        return cast(Inputs, raw)
     checked = validate_data(
         estimator,
         raw,
@@ -66,6 +80,18 @@ def check_features(estimator: NGMEstimator, x: Inputs, reset: bool) -> Inputs:
     )
     _check_finite(checked)
     return cast(Inputs, checked)
+
+
+def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
+    """The graphs as a list."""
+    graphs = [] if graph is None else list(graph) if isinstance(graph, list | tuple) else [graph]
+    for given in graphs:
+        if not isinstance(given, Graph):
+            raise ValueError(
+                f"graph is a {type(given).__name__}; make a Graph of it with Graph.from_edges, from_scipy, "
+                "from_networkx or from_pyg"
+            )
+    return cast("list[Graph]", graphs)
 
 
 def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:
@@ -84,12 +110,29 @@ def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph
 
 def _array_like(x: object) -> bool:
     """Whether scikit-learn can make an array of it (and should say so if it cannot)."""
+    if isinstance(x, Mapping) and not sp.issparse(x):  # scipy's dictionary of keys is both
+        return False
     return (
         not isinstance(x, Indexable)
         or isinstance(x, np.ndarray | list | tuple)
         or hasattr(x, "dtype")
         or (hasattr(x, "iloc") or sp.issparse(x) or hasattr(x, "__array__"))
     )
+
+
+def _as_numpy(x: Tensor) -> NDArray[np.generic]:
+    kept = x.detach().cpu()
+    out: NDArray[np.generic] = (kept.float() if kept.dtype == torch.bfloat16 else kept).numpy()
+    return out
+
+
+def _check_parts(x: Inputs) -> None:
+    """Looks for NaN in the arrays of a mapping; what else the user's own inputs hold is theirs."""
+    for part in x.values() if isinstance(x, Mapping) else ():
+        if isinstance(part, Mapping):
+            _check_parts(part)
+        elif isinstance(part, np.ndarray | Tensor) or sp.issparse(part):
+            _check_finite(_as_numpy(part) if isinstance(part, Tensor) else part)
 
 
 def _check_finite(x: NDArray[np.generic] | sp.csr_matrix) -> None:
@@ -105,7 +148,9 @@ def _check_finite(x: NDArray[np.generic] | sp.csr_matrix) -> None:
         return
     for start in range(0, len(x), _ROWS_AT_ONCE):
         part = x[start : start + _ROWS_AT_ONCE]
-        if np.isfinite(np.sum(part, dtype=np.float64)):  # one pass; only a suspicious part is looked at
+        with np.errstate(all="ignore"):
+            total = np.sum(part, dtype=np.float64)  # one pass; only a suspicious part is looked at
+        if np.isfinite(total):
             continue
         where = np.argwhere(~np.isfinite(part))
         if len(where):

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from torch import Tensor
 
 from ngm.methods.estimator import NGMEstimator
-from ngm.methods.targets import Task, check_length, encode_classes, unlabeled_rows
+from ngm.methods.targets import Task, check_length, encode_classes, plain, unlabeled_rows
 from ngm.metrics import accuracy, f1
 from ngm.rows import Inputs
 from ngm.run import JSON
@@ -43,13 +43,14 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         epochs: Passes over the edges, at most.
         batch_size: Edges in a batch (labelled rows where no edge is used).
         sampling: "plain", or "balanced" to see every class in every batch.
+        labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).
         optimizer: "adam", "adamw" or "sgd" (momentum .9).
         learning_rate: Size of a step.
         weight_decay: L2 penalty on the weights.
         clip: Largest norm of the gradient.
         bfloat16: Compute in bfloat16 where that is safe.
         dtype: "float32" or "float64"; by default as x is, so give x as float32 where speed matters.
-        validation: Share of the labelled rows, ids of labelled rows, or a pair (x, y): keeps the best epoch.
+        validation: Share of the labelled rows, ids or mask of labelled rows, or a pair (x, y): keeps the best epoch.
         patience: Epochs without improvement on validation after which to stop.
         seed: Same seed, same result.
         device: Where to train: "cpu", "cuda", ...
@@ -85,22 +86,38 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         return out
 
     def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy over the labelled rows; of several labels, the share of rows with all of them right."""
+        """Accuracy over the labelled rows; of several labels, the share of rows with all of them right.
+
+        Of soft labels, the largest is the right one.
+        """
         predicted = self.predict(x)
         truth = check_length(y, len(predicted))
         known = ~unlabeled_rows(truth)
+        if not known.any():
+            raise ValueError(f"none of the {len(truth)} rows has a label; score needs some")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(accuracy_score(truth[known], predicted[known], sample_weight=weight))
+        right = plain(truth[known]) if truth.dtype.kind == "O" else truth[known]
+        if self.task_ == "soft" and right.ndim == 2:
+            right = self.classes_[right.argmax(axis=1)]
+        return float(accuracy_score(right, predicted[known], sample_weight=weight))
 
-    def _encode(self, y: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> tuple[Tensor, Tensor]:
+    def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
         encoded = encode_classes(y, rows)
         self.classes_, self.task_ = encoded.classes, encoded.task
         return encoded.targets, encoded.labeled
 
-    def _encode_known(self, y: ArrayLike, rows: int) -> Tensor:
+    def _encode_known(self, y: ArrayLike, rows: int, columns: int) -> Tensor:
         encoded = encode_classes(y, rows, classes=self.classes_)
-        if encoded.task != self.task_ or not encoded.labeled.all():
-            raise ValueError("the y of validation must be of the same kind as the y of fit, with every row labelled")
+        certain = encoded.task == "labels" and bool((encoded.targets.sum(dim=1) == 1).all())
+        task = "soft" if certain and self.task_ == "soft" else encoded.task  # shares that are all 0 or 1
+        if task != self.task_ or len(encoded.classes) != len(self.classes_):
+            raise ValueError(
+                f"the y of validation is read as {task} ({len(encoded.classes)}), the y of fit as {self.task_} "
+                f"({len(self.classes_)}); give both in the same form"
+            )
+        if not encoded.labeled.all():
+            row = int((~encoded.labeled).nonzero()[0, 0])
+            raise ValueError(f"row {row} of the y of validation has no label; leave such rows out")
         return encoded.targets
 
     def _out_features(self, targets: Tensor) -> int:

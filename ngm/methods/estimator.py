@@ -20,7 +20,7 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods import saving
-from ngm.methods.checks import check_features, check_settings, warn_of_idle_graph
+from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.names import nearest
 from ngm.networks import NETWORKS
@@ -86,17 +86,19 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Returns:
             The estimator itself, fitted.
         """
+        self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
         check_settings(self)
         inputs = check_features(self, x, reset=True)
-        self.dtype_ = _dtype(self.dtype, inputs)
-        targets, labeled = self._encode(y, num_rows(inputs), sample_weight)
-        graphs = [graph] if isinstance(graph, Graph) else list(graph or [])
+        self.dtype_ = _dtype(self.dtype, inputs, self.bfloat16)
+        targets, labeled = self._encode(y, num_rows(inputs))
+        graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
+        self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         with process_group() as (rank, world):
             loader = EdgeLoader(
                 inputs,
-                targets,
+                self._scaled(targets),
                 graphs,
                 batch_size=self.batch_size,
                 seed=self.seed,
@@ -110,8 +112,10 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 world=world,
             )
             warn_of_idle_graph(loader, loss, graphs)
-            self.network_ = self._make_network(self._in_features(inputs), self._out_features(targets))
-            run = saving.begin(self) if self.folder is not None else None
+            self._widths = self._in_features(inputs), self._out_features(targets)
+            self.network_ = self._make_network(*self._widths)
+            loss.check(self.network_, loader.totals)
+            run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
             self.history_ = self._train(loader, loss, held_out, run, on_epoch)
             self._finish(loader, run if rank == 0 else None)
         if self.history_.stopped == "interrupted":
@@ -122,6 +126,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Hidden vectors h (n, width) of the layer whose distances are penalised; the last hidden layer by default."""
         layer = self.layer or LAST_HIDDEN
         return self._run(x, lambda rows: tap(self.network_, rows, [layer])[1][layer])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_iter_")
 
     def save(self, folder: str | Path) -> Path:
         """Writes a run folder; `ngm.load` reads it back. The graph is not part of it: prediction needs none."""
@@ -136,12 +143,19 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # What the two tasks fill in
 
     @abstractmethod
-    def _encode(self, y: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> tuple[Tensor, Tensor]:
+    def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
         """Y as the loader takes it: (targets (n, ...), labeled (n,)); remembers the classes."""
 
     @abstractmethod
-    def _encode_known(self, y: ArrayLike, rows: int) -> Tensor:
-        """Targets of validation rows, in terms of what `_encode` remembered."""
+    def _encode_known(self, y: ArrayLike, rows: int, columns: int) -> Tensor:
+        """Targets of validation rows, in terms of what `_encode` remembered; as many columns as those of `fit`."""
+
+    def _measure(self, targets: Tensor, labeled: Tensor, sample_weight: ArrayLike | None) -> None:
+        """Remembers the scale of the targets that are trained on, where they have any."""
+
+    def _scaled(self, targets: Tensor) -> Tensor:
+        """Targets as the network is to give them."""
+        return targets
 
     @abstractmethod
     def _out_features(self, targets: Tensor) -> int: ...
@@ -190,10 +204,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         run: Run | None,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
+        truth = self._scaled(held_out.y)
+
         def evaluate(network: nn.Module) -> dict[str, float]:
             logits = self._logits(held_out.x)
-            metrics = self._metrics(logits, held_out.y)
-            return metrics | {"cost": float(loss.cost(logits, held_out.y).mean())}
+            cost = {"cost": float(loss.cost(logits, truth).mean())}
+            return self._metrics(logits, truth) | cost if torch.isfinite(logits).all() else cost
 
         return train(
             self.network_,
@@ -223,6 +239,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _make_network(self, in_features: int, out_features: int) -> nn.Module:
         with seeded(self.seed):
+            if isinstance(self.network, nn.Module):
+                raise ValueError(
+                    f"network is a {type(self.network).__name__} that is made already; give a function "
+                    "(in_features, out_features) -> nn.Module, so that every fit starts afresh"
+                )
             if callable(self.network):
                 made = self.network(in_features, out_features)
                 if not isinstance(made, nn.Module):
@@ -265,13 +286,14 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def _dtype(wanted: str | None, inputs: Inputs) -> torch.dtype:
+def _dtype(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
     """As asked for; else as x is, if that is float64, and float32 for everything else."""
-    if wanted is None:
-        return torch.float64 if str(getattr(inputs, "dtype", "")) == "float64" else torch.float32
-    if wanted not in ("float32", "float64"):
+    if wanted not in ("float32", "float64", None):
         raise ValueError(f"dtype is {wanted!r}; choose 'float32', 'float64', or None for that of x")
-    return torch.float64 if wanted == "float64" else torch.float32
+    double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
+    if double and bfloat16:
+        raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")
+    return torch.float64 if double else torch.float32
 
 
 def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:

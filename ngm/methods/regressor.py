@@ -18,6 +18,7 @@ from ngm.methods.estimator import NGMEstimator
 from ngm.methods.targets import check_length
 from ngm.rows import Inputs
 from ngm.run import JSON
+from ngm.sampling import node_weights
 
 
 @dataclass(eq=False, repr=False)
@@ -44,33 +45,37 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
         predicted = self.predict(x)
         truth = check_length(y, len(predicted)).astype(np.float64)
         known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
+        if not known.any():
+            raise ValueError(f"none of the {len(truth)} rows has a number; score needs some")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(r2_score(truth[known], predicted[known], sample_weight=weight))
 
-    def _encode(self, y: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> tuple[Tensor, Tensor]:
+    def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
         numbers, self.many_ = _numbers(y, rows)
         labeled = ~np.isnan(numbers).any(axis=1)
         if not labeled.any():
             raise ValueError(f"none of the {rows} rows has a number (Input y contains NaN only); give some")
-        weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if weight.shape != (rows,) or not weight[labeled].any():
-            raise ValueError(
-                f"sample_weight has shape {weight.shape} or is zero for every labelled row; give {rows} numbers of at "
-                "least 0, one of them above 0"
-            )
-        self.mean_ = np.average(numbers[labeled], axis=0, weights=weight[labeled])
-        spread = np.sqrt(np.average((numbers[labeled] - self.mean_) ** 2, axis=0, weights=weight[labeled]))
-        self.scale_ = np.where(spread > 0, spread, 1)
-        return self._scaled(numbers), torch.from_numpy(labeled)
+        return torch.from_numpy(numbers), torch.from_numpy(labeled)
 
-    def _encode_known(self, y: ArrayLike, rows: int) -> Tensor:
+    def _encode_known(self, y: ArrayLike, rows: int, columns: int) -> Tensor:
         numbers, _ = _numbers(y, rows)
-        if np.isnan(numbers).any():
-            raise ValueError("the y of validation holds NaN; give a number for every validation row")
-        return self._scaled(numbers)
+        if numbers.shape[1] != columns:
+            raise ValueError(
+                f"the y of validation has {numbers.shape[1]} columns, the y of fit {columns}; give as many"
+            )
+        missing = np.flatnonzero(np.isnan(numbers).any(axis=1))
+        if len(missing):
+            raise ValueError(f"row {missing[0]} of the y of validation is NaN; leave such rows out")
+        return torch.from_numpy(numbers)
 
-    def _scaled(self, numbers: NDArray[np.float64]) -> Tensor:
-        return torch.from_numpy((numbers - self.mean_) / self.scale_)
+    def _measure(self, targets: Tensor, labeled: Tensor, sample_weight: ArrayLike | None) -> None:
+        known, weight = targets[labeled].numpy(), node_weights(labeled, sample_weight)[labeled].numpy()
+        self.mean_ = np.average(known, axis=0, weights=weight)
+        spread = np.sqrt(np.average((known - self.mean_) ** 2, axis=0, weights=weight))
+        self.scale_ = np.where(spread > 0, spread, 1)
+
+    def _scaled(self, targets: Tensor) -> Tensor:
+        return (targets - torch.from_numpy(self.mean_)) / torch.from_numpy(self.scale_)
 
     def _out_features(self, targets: Tensor) -> int:
         return targets.shape[1]

@@ -12,27 +12,30 @@ import torch
 from torch import nn
 
 from ngm.run import JSON, Run
-from ngm.training import History
+from ngm.training import History, load_into
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
-_MAY_CHANGE = (
-    "epochs",
-    "patience",
-    "folder",
-    "resume",
-    "device",
-)  # between an interrupted run and its resumption
+_MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
 
 
-def begin(estimator: NGMEstimator) -> Run:
-    """Opens the estimator's folder: a new run, or the one to resume, whose settings must be the same."""
+def begin(estimator: NGMEstimator, leads: bool = True) -> Run:
+    """Opens the estimator's folder: a new run, or the one to resume, whose settings must be the same.
+
+    Args:
+        estimator: Its `folder` and `resume` say what to open.
+        leads: Whether this process is the one that writes.
+    """
     folder = Path(cast("str | Path", estimator.folder))
+    if not leads:
+        return Run(folder)
     settings = settings_as_json(estimator)
     if estimator.resume and (folder / "config.json").exists():
         run = Run.open(folder)
-        _check_same(cast("dict[str, JSON]", run.read("config.json")["settings"]), settings, folder)
+        config = run.read("config.json", ("estimator", "settings"))
+        before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
+        _check_same(before, {"estimator": type(estimator).__name__, **settings}, folder)
     else:
         run = Run.create(folder)
     run.write_config(type(estimator).__name__, settings)
@@ -79,28 +82,37 @@ def load(folder: str | Path, network: Callable[[int, int], nn.Module] | None = N
     from ngm.methods.regressor import NGMRegressor
 
     run = Run.open(folder)
-    config, model = run.read("config.json"), run.read("model.json")
+    config = run.read("config.json", ("estimator", "settings"))
+    model = run.read("model.json", ("dtype", "in_features", "out_features"))
+    metrics = run.read("metrics.json", ("best_epoch", "stopped", "labeled", "edges"))
     kinds: dict[str, type[NGMEstimator]] = {"NGMClassifier": NGMClassifier, "NGMRegressor": NGMRegressor}
     if config["estimator"] not in kinds:
         raise ValueError(f"{folder} holds a {config['estimator']!r}; this release loads {', '.join(kinds)}")
     settings = cast("dict[str, JSON]", config["settings"])
     estimator = _made(kinds[str(config["estimator"])], settings, network, folder)
-    estimator._recall(model)
-    estimator.n_features_in_ = model["in_features"]
-    estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
-    estimator.network_ = estimator._make_network(cast(int, model["in_features"]), cast(int, model["out_features"]))
-    try:
-        estimator.network_.load_state_dict(run.load_weights())
-    except RuntimeError as error:
-        first = str(error).splitlines()[-1].strip()
-        raise ValueError(f"the weights in {folder} do not fit the network ({first}); give the network it had") from None
+    _recall(estimator, model, run.folder / "model.json")
+    estimator.network_ = estimator._make_network(*estimator._widths)
+    load_into(estimator.network_, run.load_weights(), f"the weights in {folder} do not fit the network")
     estimator.network_.eval()
-    metrics = run.read("metrics.json")
     epochs = cast("list[dict[str, float]]", run.read_history())
     estimator.history_ = History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"])  # type: ignore[arg-type]
     estimator.n_iter_, estimator.num_labeled_ = len(epochs), cast(int, metrics["labeled"])
     estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
     return estimator
+
+
+def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> None:
+    """Takes back what `_model` wrote."""
+    try:
+        estimator._recall(model)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
+    estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
+    estimator._widths = cast(int, model["in_features"]), cast(int, model["out_features"])
+    if model.get("is_table", True):
+        estimator.n_features_in_ = model["in_features"]
+    if model.get("feature_names") is not None:
+        estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
 
 
 def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
@@ -137,18 +149,20 @@ def _made(
     estimator = kind(**{k: tuple(v) if k == "hidden" else v for k, v in settings.items()})  # type: ignore[arg-type]
     if network is not None:
         estimator.network = network
-    elif str(settings["network"]).startswith("function "):
+    elif str(settings.get("network")).startswith("function "):
         name = str(settings["network"]).removeprefix("function ")
         raise ValueError(f"{folder} was trained with a network of your own ({name}); call load(folder, network={name})")
     return estimator
 
 
 def _model(estimator: NGMEstimator) -> dict[str, JSON]:
-    out = list(estimator.network_.parameters())[-1]
+    names = getattr(estimator, "feature_names_in_", None)
     return {
         "dtype": str(estimator.dtype_).removeprefix("torch."),
-        "in_features": int(getattr(estimator, "n_features_in_", 1)),
-        "out_features": len(estimator.classes_) if hasattr(estimator, "classes_") else int(out.shape[0]),
+        "in_features": estimator._widths[0],
+        "out_features": estimator._widths[1],
+        "is_table": hasattr(estimator, "n_features_in_"),
+        "feature_names": None if names is None else names.tolist(),
         **estimator._describe(),
     }
 

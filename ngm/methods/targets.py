@@ -34,22 +34,31 @@ class Encoded:
 
 def unlabeled_rows(y: NDArray[np.generic]) -> NDArray[np.bool_]:
     """(n,) mask: -1, None or NaN; of (n, L) targets, rows that hold nothing else."""
-    if y.ndim == 2:
-        return np.logical_and.reduce([unlabeled_rows(column) for column in y.T], dtype=np.bool_)
-    if y.dtype.kind in "iu":
-        return np.asarray(y == -1, dtype=np.bool_)
-    if y.dtype.kind == "f":
-        return np.asarray(np.isnan(y) | (y == -1), dtype=np.bool_)
-    if y.dtype.kind == "O":
-        return np.array([v is None or (isinstance(v, float | int) and (v != v or v == -1)) for v in y], dtype=bool)
-    return np.zeros(len(y), dtype=bool)
+    missing = np.zeros(y.shape, dtype=bool)
+    if y.dtype.kind in "iuf":
+        missing |= np.asarray((y == -1) | (y != y))
+    elif y.dtype.kind == "O":
+        entries = [_is_missing(v) for v in y.ravel()]
+        missing |= np.array(entries, dtype=bool).reshape(y.shape)
+    return missing if y.ndim == 1 else np.asarray(missing.all(axis=1), dtype=np.bool_)
+
+
+def as_array(y: ArrayLike | Tensor) -> NDArray[np.generic]:
+    """Y as an array; words beside -1, None or NaN stay apart from these (numpy would make them words as well)."""
+    if isinstance(y, Tensor):
+        out: NDArray[np.generic] = y.detach().cpu().numpy()
+        return out
+    array = np.asarray(y)
+    if array.dtype.kind == "U" and isinstance(y, list | tuple) and not all(isinstance(v, str) for v in y):
+        return np.array(y, dtype=object)
+    return array
 
 
 def check_length(y: ArrayLike, rows: int) -> NDArray[np.generic]:
     """Y as an array with an entry per row of x."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None; mark unlabelled rows with -1")
-    array = y.numpy() if isinstance(y, Tensor) else np.asarray(y)
+    array = as_array(y)
     if array.ndim == 0 or len(array) != rows:
         length = len(array) if array.ndim else "no"
         raise ValueError(f"x has {rows} rows, y has {length}; give a target per row, -1 or NaN where unlabelled")
@@ -74,13 +83,18 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
         raise ValueError(f"none of the {rows} rows has a label (-1, None and NaN mean unlabelled); label some rows")
     known = array[~unlabeled]
     if known.dtype.kind == "O":
-        known = _plain(known)
+        known = plain(known)
+    if known.dtype.kind == "f" and np.isinf(known).any():
+        row = int(np.flatnonzero(np.isinf(array.astype(np.float64)))[0])
+        raise ValueError(f"y[{row}] is infinity (Input y contains infinity); give classes, or NaN where unlabelled")
     check_classification_targets(known)
     found, index = np.unique(known, return_inverse=True)
     if classes is not None:
         index = _positions(known, classes)
     elif len(found) < 2:
-        raise ValueError(f"y holds one class only ({found[0]!r}); a classifier needs labelled rows of at least two")
+        raise ValueError(
+            f"y holds one class only ({found.tolist()[0]!r}); a classifier needs labelled rows of at least two"
+        )
     targets = torch.full((rows,), -1)
     labeled = torch.from_numpy(~unlabeled)
     targets[labeled] = torch.from_numpy(index)
@@ -96,7 +110,8 @@ def _encode_rows(array: NDArray[np.generic]) -> Encoded:
     labeled = torch.from_numpy(~unlabeled)
     if np.isin(values, (0, 1)).all():
         return Encoded("labels", torch.from_numpy(values), labeled, classes)
-    wrong = ~unlabeled & ((values < 0).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > 1e-3))
+    one = np.abs(values.sum(axis=1) - 1) <= 1e-3  # false where there is a NaN
+    wrong = ~unlabeled & ((values < 0).any(axis=1) | ~one)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
@@ -106,9 +121,16 @@ def _encode_rows(array: NDArray[np.generic]) -> Encoded:
     return Encoded("soft", torch.from_numpy(values), labeled, classes)
 
 
-def _plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
+def _is_missing(value: object) -> bool:
+    """None, NaN, pandas' NA, or -1."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, float | int | np.number) and bool(value != value or value == -1)
+
+
+def plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
     """Objects as strings or numbers, so that they can be sorted."""
-    kinds = {type(v) for v in values}
+    kinds = {type(v) for v in values.ravel()}
     if all(issubclass(k, str) for k in kinds):
         return values.astype(str).astype(object)
     return np.array(values.tolist())
@@ -118,5 +140,8 @@ def _positions(known: NDArray[np.generic], classes: NDArray[np.generic]) -> NDAr
     place = {c: i for i, c in enumerate(classes.tolist())}
     unknown = [v for v in known.tolist() if v not in place]
     if unknown:
-        raise ValueError(f"class {unknown[0]!r} is not among the training classes {list(place)}")
+        raise ValueError(
+            f"class {unknown[0]!r} of the validation y is not among the training classes {list(place)}; "
+            "leave such rows out, or label rows of that class"
+        )
     return np.array([place[v] for v in known.tolist()], dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -14,13 +15,15 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import Tensor
 
 from ngm.methods.checks import check_features
-from ngm.methods.targets import unlabeled_rows
-from ngm.rows import Inputs, take_rows
+from ngm.methods.targets import as_array, unlabeled_rows
+from ngm.rows import Inputs, num_rows, take_rows
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
-Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | tuple[Inputs, ArrayLike] | None"
+Validation: TypeAlias = (
+    "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | tuple[Inputs, ArrayLike] | None"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> 
     """Hides the labels of the validation rows from training; the rows stay in the graph as unlabelled ones.
 
     Args:
-        estimator: Its `validation` says which rows: a share of the labelled ones, node ids, or a pair (x, y).
+        estimator: Its `validation` says which rows: a share of the labelled ones, ids, a mask, or a pair (x, y).
         x: Inputs of all rows.
         y: Encoded targets of all rows.
         labeled: (n,) mask.
@@ -54,23 +57,18 @@ def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> 
         return HeldOut(x, y[:0], labeled, any=False)
     if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
         own = check_features(estimator, cast(Inputs, wanted[0]), reset=False)
-        return HeldOut(own, estimator._encode_known(cast(ArrayLike, wanted[1]), len(np.asarray(wanted[1]))), labeled)
-    if isinstance(wanted, float):
-        ids = _share(wanted, y, labeled, estimator.seed)
+        truth = estimator._encode_known(cast(ArrayLike, wanted[1]), num_rows(own), int(y[0].numel()))
+        return HeldOut(own, truth, labeled)
+    if isinstance(wanted, float | np.floating):
+        ids = _share(float(wanted), y, labeled, estimator.seed)
     else:
         ids = _named(cast("Sequence[int]", wanted), labeled)
     rest = labeled.clone()
     rest[ids] = False
     if not rest.any():
         raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
-    return HeldOut(_some(x, ids), y[ids], rest)
-
-
-def _some(x: Inputs, ids: Tensor) -> Inputs:
-    """Some rows of x, as inputs again."""
-    if sp.issparse(x):
-        return cast(sp.csr_array, x)[ids.numpy()]
-    return take_rows(x, ids, torch.float64 if str(getattr(x, "dtype", "")) == "float64" else torch.float32)
+    some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, estimator.dtype_)
+    return HeldOut(some, y[ids], rest)
 
 
 def _share(share: float, y: Tensor, labeled: Tensor, seed: int) -> Tensor:
@@ -92,17 +90,22 @@ def _share(share: float, y: Tensor, labeled: Tensor, seed: int) -> Tensor:
 
 
 def _named(ids: Sequence[int], labeled: Tensor) -> Tensor:
-    chosen = torch.as_tensor(np.asarray(ids))
-    if chosen.dtype == torch.bool:
-        chosen = chosen.nonzero()[:, 0]
-    outside = (chosen < 0) | (chosen >= len(labeled))
-    if len(chosen) == 0 or chosen.ndim != 1 or outside.any():
-        shown = chosen[outside][:1].tolist() if chosen.ndim == 1 and len(chosen) else list(chosen.shape)
-        raise ValueError(f"validation names rows {shown}; give ids between 0 and {len(labeled) - 1}")
+    named = np.asarray(ids)
+    if named.ndim != 1 or named.dtype.kind not in "iub" or (named.dtype.kind == "b" and len(named) != len(labeled)):
+        raise ValueError(
+            f"validation is {reprlib.repr(ids)}; give a share of the labelled rows (0.2, say), ids of labelled rows, "
+            f"a mask of {len(labeled)} rows, or a pair (x, y)"
+        )
+    chosen = torch.from_numpy(np.flatnonzero(named) if named.dtype.kind == "b" else named.astype(np.int64))
+    if not len(chosen):
+        raise ValueError("validation is a mask without any row; give rows whose y is known")
+    outside = chosen[(chosen < 0) | (chosen >= len(labeled))]
+    if len(outside):
+        raise ValueError(f"validation names row {int(outside[0])}; give ids between 0 and {len(labeled) - 1}")
     missing = chosen[~labeled[chosen]]
     if len(missing):
         raise ValueError(f"validation row {int(missing[0])} has no label; give rows whose y is known")
-    return chosen.long()
+    return chosen
 
 
 class LabeledKFold:
@@ -128,9 +131,11 @@ class LabeledKFold:
         self, x: object, y: ArrayLike, groups: object = None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs of (rows to train on, labelled rows to score), stratified by class."""
-        targets = np.asarray(y)
+        targets = as_array(y)
         known = np.flatnonzero(~unlabeled_rows(targets))
-        continuous = targets.ndim > 1 or (targets.dtype.kind == "f" and np.any(targets[known] % 1))
+        continuous = targets.ndim > 1 or (targets.dtype.kind == "f" and bool(np.any(targets[known] % 1)))
+        if targets.ndim == 1 and continuous:
+            known = np.flatnonzero(~np.isnan(targets))  # among numbers, -1 is one
         kind = KFold if continuous else StratifiedKFold
         folds = kind(self.n_splits, shuffle=True, random_state=self.seed)
         for _, scored in folds.split(known, None if continuous else targets[known].astype(str)):

@@ -31,8 +31,11 @@ def tap(network: nn.Module, x: Rows, layers: Collection[str]) -> tuple[Tensor, d
         returns several things the first counts.
     """
     hidden: dict[str, Tensor] = {}
-    handles = [_watch(network, name, hidden) for name in layers if name != OUTPUT]
+    handles: list[RemovableHandle] = []
     try:
+        for name in layers:
+            if name != OUTPUT:
+                handles.append(_watch(network, name, hidden))
         logits: Tensor = network(x)
     finally:
         for handle in handles:

@@ -1,0 +1,74 @@
+"""What the benchmarks share: timing, the machine's description, and the JSON that they print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """`--json` prints one JSON object and nothing else; `--keep` also writes it to benchmarks/results."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    parser.add_argument("--keep", action="store_true", help="write the JSON to benchmarks/results as well")
+    parser.add_argument("--repeats", type=int, default=5, help="the best of so many is taken")
+    return parser.parse_args()
+
+
+def best_of(repeats: int, *jobs: Callable[[], object]) -> list[float]:
+    """Seconds of each job, the best of several; jobs take turns, so that a slow moment hits all of them."""
+    seconds = [float("inf")] * len(jobs)
+    for job in jobs:
+        job()  # warm up
+    for _ in range(repeats):
+        for i, job in enumerate(jobs):
+            started = time.perf_counter()
+            job()
+            seconds[i] = min(seconds[i], time.perf_counter() - started)
+    return seconds
+
+
+def report(
+    name: str,
+    ratios: dict[str, float],
+    seconds: dict[str, float],
+    options: argparse.Namespace,
+    **more: object,
+) -> None:
+    """Prints the result, for machines or for people."""
+    result = {
+        "name": name,
+        "ratios": ratios,
+        "seconds": seconds,
+        **more,
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "python": platform.python_version(),
+            "torch": metadata.version("torch"),
+        },
+        "command": " ".join(["python", *sys.argv]),
+    }
+    if options.keep:
+        Path(__file__).with_name("results").joinpath(f"{name}.json").write_text(
+            json.dumps(result, indent=2) + "\n", encoding="utf-8"
+        )
+    if options.json:
+        print(json.dumps(result))
+        return
+    print(name)
+    for title, values in (("seconds", seconds), ("ratios", ratios)):
+        for key, value in values.items():
+            print(f"  {title:8} {key:40} {value:10.4f}")
+    for key, extra in more.items():
+        print(f"  {key}: {extra}")

@@ -1,0 +1,144 @@
+"""The names that others rely on: there, documented, and with the signatures that were promised."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import ModuleType
+
+import pytest
+
+import ngm
+
+REQUIRED = inspect.Parameter.empty
+
+# Leading arguments in their order, with their defaults; more may follow, each with a default of its own. A change in
+# these tables breaks other people's programs: it is an entry of its own in CHANGELOG.md.
+SIGNATURES: dict[str, dict[str, object]] = {
+    "Graph.from_edges": {"edges": REQUIRED, "weight": None, "num_nodes": None, "directed": False},
+    "Graph.from_scipy": {"adjacency": REQUIRED, "directed": False},
+    "Graph.from_networkx": {"graph": REQUIRED, "weight": "weight"},
+    "Graph.from_pyg": {"data": REQUIRED, "directed": None},
+    "Graph.open": {"folder": REQUIRED},
+    "Graph.save": {"self": REQUIRED, "folder": REQUIRED},
+    "knn_graph": {"x": REQUIRED, "k": 5, "metric": "cosine"},
+    "EdgeLoader": {"x": REQUIRED, "y": REQUIRED, "graph": REQUIRED},
+    "NGMLoss": {"regularizers": None},
+    "NGMClassifier": {"hidden": (250, 100)},
+    "NGMClassifier.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None},
+    "NGMClassifier.predict": {"self": REQUIRED, "x": REQUIRED},
+    "NGMClassifier.predict_proba": {"self": REQUIRED, "x": REQUIRED},
+    "NGMClassifier.transform": {"self": REQUIRED, "x": REQUIRED},
+    "NGMClassifier.save": {"self": REQUIRED, "folder": REQUIRED},
+    "NGMRegressor.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None},
+    "NGMRegressor.predict": {"self": REQUIRED, "x": REQUIRED},
+    "load": {"folder": REQUIRED, "network": None},
+}
+# Arguments that are given by name; each has a default.
+BY_NAME: dict[str, set[str]] = {
+    "EdgeLoader": {"batch_size", "seed"},
+    "NGMLoss": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "cost"},
+    "Regularizer": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "influence"},
+    "NGMClassifier": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
+    "NGMRegressor": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
+}
+FIELDS: dict[str, set[str]] = {
+    "Graph": {"num_nodes", "edges", "weight", "directed"},
+    "EdgeBatch": {"nodes", "x", "y", "ends", "weight", "kind", "graph", "label_share"},
+    "Cost": {"supervised", "ll", "lu", "uu", "total"},
+}
+SETTINGS_AS = {"NGMRegressor": "NGMClassifier"}  # whose docstring refers to that of the other
+each = pytest.mark.parametrize("name", ngm.__all__)
+
+
+def parameters(name: str) -> dict[str, inspect.Parameter]:
+    thing: object = ngm
+    for part in name.split("."):
+        thing = getattr(thing, part)
+    assert callable(thing)
+    return dict(inspect.signature(thing).parameters)
+
+
+def members(owner: type) -> dict[str, object]:
+    """Public methods and properties that a class of ours or a base of ours defines."""
+    classes = [c for c in owner.__mro__ if c.__module__.startswith("ngm.")]
+    found = {name: value for c in reversed(classes) for name, value in vars(c).items() if not name.startswith("_")}
+    return {name: value for name, value in found.items() if callable(value) or hasattr(value, "__get__")}
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert ngm.__all__ == sorted(set(ngm.__all__))
+    assert [name for name in ngm.__all__ if not hasattr(ngm, name)] == []
+
+
+def test_nothing_but_public_names_and_modules_of_ours_is_on_the_package() -> None:
+    public = {name: value for name, value in vars(ngm).items() if not name.startswith("_")}
+    modules = {n for n, value in public.items() if isinstance(value, ModuleType) and value.__name__ == f"ngm.{n}"}
+    assert set(public) - modules == set(ngm.__all__)
+
+
+@each
+def test_public_names_are_documented(name: str) -> None:
+    thing = getattr(ngm, name)
+    own = vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__  # not that of a base class
+    first = (own or "").split("\n")[0]
+    assert len(first.split()) >= 4, f"{name} has no line that says what it does"
+    assert not first.startswith(f"{name}("), f"{name} has the docstring that `dataclass` makes"
+
+
+@each
+def test_public_methods_are_documented(name: str) -> None:
+    thing = getattr(ngm, name)
+    if not isinstance(thing, type):
+        return
+    for member, value in members(thing).items():
+        if inspect.isroutine(value) or isinstance(value, property | classmethod | staticmethod):
+            assert inspect.getdoc(getattr(thing, member)), f"{name}.{member} has no docstring"
+
+
+@each
+def test_every_argument_is_explained(name: str) -> None:
+    text = (inspect.getdoc(getattr(ngm, SETTINGS_AS.get(name, name))) or "").partition("Args:\n")[2]
+    if name == "EdgeKind":  # an enumeration: its signature is Python's own
+        return
+    missing = [p for p in parameters(name) if not re.search(rf"(^ +{p}: |`{p}`)", text, re.MULTILINE)]
+    assert missing == [], f"the docstring of {name} does not explain {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_leading_arguments_keep_their_order_and_defaults(name: str) -> None:
+    found, promised = list(parameters(name).values()), SIGNATURES[name]
+    if "self" in promised:
+        assert found[0].name == "self"
+    assert {p.name: p.default for p in found[: len(promised)]} == promised
+    assert [p.name for p in found[: len(promised)]] == list(promised)
+    assert all(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in found[: len(promised)])
+    assert [p.name for p in found[len(promised) :] if p.default is REQUIRED] == []
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_arguments_given_by_name_are_there_with_a_default(name: str) -> None:
+    found = parameters(name)
+    assert BY_NAME[name] - set(found) == set()
+    assert [argument for argument in BY_NAME[name] if found[argument].default is REQUIRED] == []
+    assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in found.values())
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_records_keep_their_fields(name: str) -> None:
+    assert FIELDS[name] - set(parameters(name)) == set()
+
+
+def test_kinds_of_edges_have_the_names_and_numbers_of_the_papers_alphas() -> None:
+    assert [(kind.name, kind.value) for kind in ngm.EdgeKind] == [("LL", 0), ("LU", 1), ("UU", 2)]
+
+
+def test_estimators_start_from_seed_zero() -> None:
+    assert ngm.NGMClassifier().seed == ngm.NGMRegressor().seed == 0
+    assert parameters("EdgeLoader")["seed"].default == 0
+
+
+@each
+def test_every_argument_has_a_type(name: str) -> None:
+    if name != "EdgeKind":
+        assert [p.name for p in parameters(name).values() if p.annotation is REQUIRED] == []

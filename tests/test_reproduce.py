@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+import pytest
+
+from ngm.datasets import few_labels, load
+from ngm.reproduce import TABLES, pubmed
+from ngm.reproduce.table import Row, Table, measured
+from tests.conftest import needs
+
+
+def test_a_row_has_the_mean_and_the_sample_deviation_of_its_seeds() -> None:
+    scores = [0.5, 0.7, 0.9]
+    row = measured(lambda seed: scores[seed], 3, method="M", setting="inductive", paper=0.6)
+    assert row.mean == pytest.approx(statistics.fmean(scores))
+    assert row.std == pytest.approx(np.std(scores, ddof=1))
+    assert row.standard_error == pytest.approx(0.2 / 3**0.5)
+    assert (row.seeds, row.paper, row.metric) == (3, 0.6, "accuracy")
+
+
+def test_one_seed_has_no_spread() -> None:
+    assert measured(lambda seed: 0.5, 1, method="M", setting="inductive").std == 0.0
+
+
+def test_a_table_as_json_has_every_field_of_its_rows() -> None:
+    row = Row("M", "inductive", "accuracy", 0.5, 0.1, 2, None, 1.0)
+    content = Table("t", [row], ["note"]).as_json()
+    assert content["table"] == "t"
+    assert content["rows"][0]["paper"] is None
+    assert content["rows"][0]["protocol"] is None
+
+
+def test_few_labels_keeps_that_many_of_each_class_and_hides_the_rest() -> None:
+    y = np.repeat([0, 1, 2], 20)
+    shown = few_labels(y, 4, seed=1)
+    assert np.bincount(shown[shown >= 0]).tolist() == [4, 4, 4]
+    assert (shown[shown >= 0] == y[shown >= 0]).all()
+    assert not np.array_equal(shown, few_labels(y, 4, seed=2))
+
+
+@needs("pubmed")
+def test_test_nodes_leave_the_graph_and_their_labels_are_hidden() -> None:
+    data = load("pubmed")
+    graph, y = pubmed.inductive(data)
+    assert graph.num_edges == 278 + 39_528  # LU and UU, no LL
+    assert int(graph.degree[data.test].sum()) == 0
+    assert (y[data.test] == -1).all()
+    assert int((y >= 0).sum()) == 60 + 500
+
+
+def test_every_table_has_rows_with_names() -> None:
+    for module in TABLES.values():
+        assert all(method.name for method in module.METHODS.values())

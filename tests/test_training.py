@@ -1,0 +1,616 @@
+"""The training loop: same bits after an interruption, best weights, clipping, and what it says when it goes wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.metrics import accuracy_score, log_loss
+from torch import nn
+from torch.nn import functional as F
+
+from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, load
+from ngm.networks import FFNN
+from ngm.run import Run
+from ngm.training import CollapseWarning, Epoch, History, NonFiniteCostError, seeded, train
+
+SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01}
+
+
+@pytest.fixture
+def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
+    """30 rows in two classes, 16 of them labelled, on a random graph of 60 edges."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 5)).astype(np.float32)
+    y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
+    y[16:] = -1
+    return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
+
+
+def weights(model: NGMClassifier | nn.Module) -> dict[str, torch.Tensor]:
+    network = model.network_ if isinstance(model, NGMClassifier) else model
+    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+
+def same_bits(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def timeless(history: History) -> list[Epoch]:
+    return [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
+
+
+def stop_after(epoch: int, error: BaseException) -> Callable[[Epoch], None]:
+    def stop(record: Epoch) -> None:
+        if record["epoch"] == epoch:
+            raise error
+
+    return stop
+
+
+RESUMED = [
+    {"optimizer": "adam"},
+    {"optimizer": "adamw", "weight_decay": 0.1},
+    {"optimizer": "sgd", "clip": 0.5},
+    {"dropout": 0.5},
+    {"validation": 0.4},
+    {"validation": 0.4, "patience": 2, "epochs": 9},
+    {"sampling": "balanced", "labels": "edges"},
+]
+
+
+@pytest.mark.parametrize("settings", RESUMED, ids=str)
+def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: Path) -> None:
+    x, y, graph = data
+    settings = SMALL | settings
+    whole = NGMClassifier(**settings, folder=tmp_path / "whole").fit(x, y, graph=graph)
+    NGMClassifier(**settings | {"epochs": 3}, folder=tmp_path / "parts").fit(x, y, graph=graph)
+    parts = NGMClassifier(**settings, folder=tmp_path / "parts", resume=True).fit(x, y, graph=graph)
+    assert parts.n_iter_ > 3
+    assert same_bits(weights(parts), weights(whole))
+    assert timeless(parts.history_) == timeless(whole.history_)
+    assert (parts.history_.best_epoch, parts.history_.stopped) == (whole.history_.best_epoch, whole.history_.stopped)
+    of = "weights.safetensors"
+    assert (tmp_path / "parts" / of).read_bytes() == (tmp_path / "whole" / of).read_bytes()
+    lines = [json.loads(line) for line in (tmp_path / "parts" / "history.jsonl").read_text().splitlines()]
+    assert lines == parts.history_.epochs
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("power cut")], ids=repr)
+@pytest.mark.parametrize("validation", [None, 0.4])
+def test_training_that_broke_off_resumes_to_the_same_bits(
+    data, error: BaseException, validation: float | None, tmp_path: Path
+) -> None:
+    x, y, graph = data
+    settings = SMALL | {"dropout": 0.3, "validation": validation}
+    whole = NGMClassifier(**settings).fit(x, y, graph=graph)
+    with pytest.raises(type(error)):
+        NGMClassifier(**settings, folder=tmp_path).fit(x, y, graph=graph, on_epoch=stop_after(1, error))
+    parts = NGMClassifier(**settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(parts), weights(whole))
+    assert timeless(parts.history_) == timeless(whole.history_)
+
+
+def test_training_that_broke_off_within_an_epoch_resumes_from_its_last_whole_one(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    passes = 0
+
+    class Interrupted(FFNN):
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            nonlocal passes
+            passes += 1
+            if passes == 10:  # 4 batches an epoch, so within the third
+                raise KeyboardInterrupt
+            return super().forward(rows)
+
+    def made(width: int, classes: int) -> nn.Module:
+        return Interrupted(width, classes, hidden=(8,))
+
+    settings = SMALL | {"network": made, "folder": tmp_path}
+    broken = NGMClassifier(**settings)
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(x, y, graph=graph)
+    assert broken.n_iter_ == 2
+    resumed = NGMClassifier(**settings, resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(resumed), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
+
+
+def test_resumed_training_remembers_a_best_epoch_from_before(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    run, scores = Run.create(tmp_path), iter([0.3, 0.9, 0.5, 0.6, 0.4])
+    kept: list[dict[str, torch.Tensor]] = []
+
+    def go_on(epochs: int) -> tuple[History, nn.Module]:
+        network = FFNN(5, 2, hidden=(8,))
+        loader = EdgeLoader(x, y, graph, batch_size=16)
+        told = {"evaluate": lambda n: {"accuracy": next(scores)}, "on_epoch": lambda e: kept.append(weights(network))}
+        return train(network, loader, NGMLoss(), epochs=epochs, run=run, resume=True, **told), network
+
+    go_on(3)
+    history, network = go_on(5)
+    assert [epoch["validation_accuracy"] for epoch in history.epochs] == [0.3, 0.9, 0.5, 0.6, 0.4]
+    assert history.best_epoch == 1
+    assert same_bits(weights(network), kept[1])
+    assert not same_bits(kept[1], kept[4])
+
+
+def test_resume_drops_lines_of_history_that_the_checkpoint_does_not_know(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
+    with (tmp_path / "history.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"epoch": 2, "tot')  # cut off by a crash
+    seen: list[list[float]] = []
+    again = NGMClassifier(**SMALL | {"epochs": 4}, folder=tmp_path, resume=True)
+    again.fit(x, y, graph=graph, on_epoch=lambda e: seen.append([r["epoch"] for r in Run(tmp_path).read_history()]))
+    assert seen == [[0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_a_run_that_is_done_resumes_to_itself(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    done = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4).fit(x, y, graph=graph)
+    called: list[Epoch] = []
+    again = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4, resume=True)
+    again.fit(x, y, graph=graph, on_epoch=called.append)
+    assert called == []
+    assert again.history_ == done.history_
+    assert same_bits(weights(again), weights(done))
+
+
+def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    fresh = NGMClassifier(**SMALL, folder=tmp_path / "new", resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
+
+
+def test_same_seed_gives_same_bits_and_another_seed_others(data) -> None:
+    x, y, graph = data
+    settings = SMALL | {"dropout": 0.5, "validation": 0.4}
+    runs = [NGMClassifier(**settings, seed=seed).fit(x, y, graph=graph) for seed in (3, 3, 4)]
+    assert same_bits(weights(runs[0]), weights(runs[1]))
+    assert timeless(runs[0].history_) == timeless(runs[1].history_)
+    assert not same_bits(weights(runs[0]), weights(runs[2]))
+
+
+def test_seed_decides_initial_weights_dropout_and_batches(data) -> None:
+    x, y, graph = data
+
+    def after_one_step(network_seed: int, loader_seed: int, train_seed: int) -> dict[str, torch.Tensor]:
+        with seeded(network_seed):
+            network = FFNN(5, 2, hidden=(8,), dropout=0.5)
+        loader = EdgeLoader(x, y, graph, batch_size=16, seed=loader_seed)
+        train(network, loader, NGMLoss(), epochs=1, seed=train_seed)
+        return weights(network)
+
+    assert same_bits(after_one_step(0, 0, 0), after_one_step(0, 0, 0))
+    for other in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+        assert not same_bits(after_one_step(0, 0, 0), after_one_step(*other))
+
+
+def test_dropout_differs_from_epoch_to_epoch(data) -> None:
+    x, y, _ = data
+    seen: list[torch.Tensor] = []
+
+    class Watched(FFNN):
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            logits = super().forward(rows)
+            seen.append(logits.detach())
+            return logits
+
+    loader = EdgeLoader(x[:16], y[:16], None)
+    train(Watched(5, 2, hidden=(8,), dropout=0.5), loader, NGMLoss(), epochs=2, learning_rate=1e-30)
+    rows = [logits[torch.argsort(logits[:, 0])] for logits in seen]
+    assert not torch.allclose(rows[0], rows[1])
+
+
+def test_the_dropout_of_an_estimator_reaches_its_network(data) -> None:
+    x, y, _ = data
+    one, other = (NGMClassifier(**SMALL, dropout=dropout).fit(x, y) for dropout in (0.0, 0.5))
+    assert (one.network_.dropout.p, other.network_.dropout.p) == (0.0, 0.5)
+    assert not same_bits(weights(one), weights(other))
+
+
+def test_global_random_state_is_neither_read_nor_moved(data) -> None:
+    x, y, graph = data
+    settings = SMALL | {"dropout": 0.5, "validation": 0.4}
+    torch.manual_seed(1)
+    np.random.seed(1)
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    first = NGMClassifier(**settings).fit(x, y, graph=graph)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert np.random.get_state()[1].tolist() == before[1]
+    torch.manual_seed(2)
+    np.random.seed(2)
+    assert same_bits(weights(first), weights(NGMClassifier(**settings).fit(x, y, graph=graph)))
+
+
+def test_global_random_state_is_put_back_after_an_error() -> None:
+    before = torch.get_rng_state()
+
+    def draw_and_fail() -> None:
+        with seeded(0):
+            torch.rand(1)
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        draw_and_fail()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_after_ctrl_c_the_estimator_is_fitted_and_its_folder_loads(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    broken = NGMClassifier(**SMALL, folder=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(x, y, graph=graph, on_epoch=stop_after(2, KeyboardInterrupt()))
+    assert (broken.n_iter_, broken.history_.stopped) == (3, "interrupted")
+    assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))["stopped"] == "interrupted"
+    three = NGMClassifier(**SMALL | {"epochs": 3}).fit(x, y, graph=graph)
+    np.testing.assert_array_equal(broken.predict_proba(x), three.predict_proba(x))
+    np.testing.assert_array_equal(load(tmp_path).predict_proba(x), three.predict_proba(x))
+    assert load(tmp_path).history_.stopped == "interrupted"
+
+
+def test_ctrl_c_before_the_first_epoch_ends_leaves_a_folder_that_loads(data, tmp_path: Path) -> None:
+    x, y, _ = data
+
+    class Interrupted(FFNN):
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            if self.training:
+                raise KeyboardInterrupt
+            return super().forward(rows)
+
+    broken = NGMClassifier(network=lambda a, b: Interrupted(a, b, hidden=(8,)), folder=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(x, y)
+    again = load(tmp_path, network=lambda a, b: FFNN(a, b, hidden=(8,)))
+    assert (again.n_iter_, again.history_.best_epoch) == (0, -1)
+    np.testing.assert_array_equal(again.predict_proba(x), broken.predict_proba(x))
+
+
+def scripted(data, metrics: list[dict[str, float]], patience: int | None) -> tuple[History, nn.Module, list[dict]]:
+    """Trains with validation metrics that are given beforehand; also the weights after each epoch."""
+    x, y, graph = data
+    network = FFNN(5, 2, hidden=(8,))
+    given, kept = iter(metrics), []
+    history = train(
+        network,
+        EdgeLoader(x, y, graph, batch_size=16),
+        NGMLoss(),
+        epochs=len(metrics),
+        evaluate=lambda n: next(given),
+        patience=patience,
+        on_epoch=lambda record: kept.append(weights(network)),
+    )
+    return history, network, kept
+
+
+def test_training_stops_after_patience_epochs_without_improvement_and_keeps_the_best(data) -> None:
+    accuracy = [0.2, 0.6, 0.5, 0.6, 0.4, 0.9]  # 0.6 again is no improvement, 0.9 comes too late
+    history, network, kept = scripted(data, [{"accuracy": a} for a in accuracy], patience=3)
+    assert [epoch["validation_accuracy"] for epoch in history.epochs] == accuracy[:5]
+    assert (history.best_epoch, history.stopped) == (1, "no improvement")
+    assert same_bits(weights(network), kept[1])
+    assert not same_bits(kept[1], kept[4])
+
+
+def test_without_patience_all_epochs_are_done_and_the_best_is_kept(data) -> None:
+    history, network, kept = scripted(data, [{"accuracy": a} for a in (0.2, 0.9, 0.5, 0.6)], patience=None)
+    assert (len(history.epochs), history.best_epoch, history.stopped) == (4, 1, "all epochs done")
+    assert same_bits(weights(network), kept[1])
+
+
+def test_an_improvement_starts_patience_anew(data) -> None:
+    history, _, _ = scripted(data, [{"accuracy": a} for a in (0.1, 0.1, 0.2, 0.2, 0.3, 0.3, 0.3)], patience=2)
+    assert (len(history.epochs), history.best_epoch) == (7, 4)
+
+
+def test_of_equal_metrics_the_lower_cost_wins(data) -> None:
+    metrics = [(0.5, 3.0), (0.5, 1.0), (0.5, 2.0), (0.4, 0.1)]
+    history, network, kept = scripted(data, [{"accuracy": a, "cost": c} for a, c in metrics], patience=None)
+    assert history.best_epoch == 1
+    assert same_bits(weights(network), kept[1])
+
+
+def test_best_weights_score_what_history_says_of_the_best_epoch(data) -> None:
+    x, y, graph = data
+    held = [0, 3, 5, 8, 11]
+    model = NGMClassifier(**SMALL | {"epochs": 15, "learning_rate": 0.1}, validation=held).fit(x, y, graph=graph)
+    best = model.history_.epochs[model.history_.best_epoch]
+    assert best["validation_accuracy"] == accuracy_score(y[held], model.predict(x[held]))
+    assert best["validation_cost"] == pytest.approx(log_loss(y[held], model.predict_proba(x[held])), rel=1e-5)
+    ranks = [(e["validation_accuracy"], -e["validation_cost"]) for e in model.history_.epochs]
+    assert model.history_.best_epoch == ranks.index(max(ranks)) < 14
+
+
+def test_an_estimator_stops_after_its_patience(data) -> None:
+    x, y, _ = data
+    wrong = (x[:16], 1 - y[:16])  # the better the network learns, the worse it does here
+    settings = SMALL | {"epochs": 40, "validation": wrong}
+    impatient = NGMClassifier(**settings, patience=3).fit(x, y)
+    assert impatient.history_.stopped == "no improvement"
+    assert impatient.n_iter_ == impatient.history_.best_epoch + 4
+    assert NGMClassifier(**settings).fit(x, y).n_iter_ == 40
+
+
+def test_clipped_sgd_takes_a_step_of_rate_times_clip() -> None:
+    x = torch.full((4, 3), 50.0)
+    network = FFNN(3, 2, hidden=())
+    before = weights(network)
+    loader = EdgeLoader(x, torch.tensor([0, 1, 0, 0]), None)
+    train(network, loader, NGMLoss(), epochs=1, optimizer="sgd", learning_rate=0.1, clip=0.25)
+    step = torch.cat([(after - before[name]).flatten() for name, after in weights(network).items()])
+    assert float(step.norm()) == pytest.approx(0.1 * 0.25, rel=1e-4)
+
+
+def test_the_clip_of_an_estimator_bounds_its_steps(data) -> None:
+    x, y, graph = data
+    settings = SMALL | {"optimizer": "sgd", "epochs": 1, "batch_size": 1000}
+    start = NGMClassifier(**settings | {"learning_rate": 1e-30}).fit(x, y, graph=graph)
+    steps = []
+    for clip in (None, 1e-3):
+        ended = weights(NGMClassifier(**settings, clip=clip).fit(x, y, graph=graph))
+        steps.append(float(torch.cat([(ended[k] - v).flatten() for k, v in weights(start).items()]).norm()))
+    assert steps[1] == pytest.approx(0.01 * 1e-3, rel=1e-2)
+    assert steps[0] > steps[1]
+
+
+def test_validation_sees_the_network_without_dropout_and_training_with_it(data) -> None:
+    x, y, _ = data
+    modes: list[bool] = []
+
+    class Watched(FFNN):
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            modes.append(self.training)
+            return super().forward(rows)
+
+    def evaluate(network: nn.Module) -> dict[str, float]:
+        network(torch.from_numpy(x))
+        return {"accuracy": 0.5}
+
+    train(Watched(5, 2, hidden=(8,)), EdgeLoader(x, y, None), NGMLoss(), epochs=2, evaluate=evaluate)
+    assert modes == [True, False, True, False]
+
+
+@pytest.mark.parametrize("clip", [None, 0.05, 1e6])
+def test_clipping_agrees_with_plain_torch(data, clip: float | None) -> None:
+    x, y, _ = data
+    rows = torch.from_numpy(x[:16]).double()
+    with seeded(0):
+        network, plain = (FFNN(5, 2, hidden=(8,)).double() for _ in range(2))
+    plain.load_state_dict(network.state_dict())
+    loader = EdgeLoader(rows, y[:16], None, dtype=torch.float64)
+    train(network, loader, NGMLoss(scaling="mean"), epochs=5, optimizer="sgd", learning_rate=0.1, clip=clip)
+    steps = torch.optim.SGD(plain.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(5):
+        steps.zero_grad()
+        F.cross_entropy(plain(rows), torch.from_numpy(y[:16])).backward()
+        norm = torch.cat([p.grad.flatten() for p in plain.parameters()]).norm()
+        for p in plain.parameters():
+            p.grad *= min(1.0, clip / float(norm)) if clip else 1.0
+        steps.step()
+    for name, tensor in weights(network).items():
+        torch.testing.assert_close(tensor, plain.state_dict()[name], rtol=1e-4, atol=1e-6)
+
+
+def test_bfloat16_stays_close_to_float32_but_is_another_computation(data) -> None:
+    x, y, graph = data
+    full = NGMClassifier(**SMALL).fit(x, y, graph=graph)
+    short = NGMClassifier(**SMALL, bfloat16=True).fit(x, y, graph=graph)
+    assert not same_bits(weights(full), weights(short))
+    for name in ("supervised", "ll", "lu", "uu", "total", "h_norm"):
+        for one, other in zip(full.history_.epochs, short.history_.epochs, strict=True):
+            assert one[name] == pytest.approx(other[name], rel=0.02)  # bfloat16 has 8 bits: 1 in 256
+    np.testing.assert_allclose(short.predict_proba(x), full.predict_proba(x), atol=0.02)
+    assert short.network_.output.weight.dtype == torch.float32
+
+
+def test_collapse_is_warned_of_once_and_noted_in_history(data) -> None:
+    x, y, graph = data
+    model = NGMClassifier(**SMALL | {"epochs": 30}, scaling="sum", alpha_ll=100, alpha_lu=10, alpha_uu=10)
+    text = (
+        r"^h has collapsed at epoch (\d+): nodes differ by \S+, \S+ at most before; "
+        r"lower alpha_ll, or use scaling='mean'$"
+    )
+    with pytest.warns(CollapseWarning, match=text) as caught:
+        model.fit(x, y, graph=graph)
+    assert len(caught) == 1
+    marked = [int(e["epoch"]) for e in model.history_.epochs if "collapsed" in e]
+    spread = [e["h_spread"] for e in model.history_.epochs]
+    assert marked == [i for i in range(1, 30) if spread[i] < 0.02 * max(spread[:i])]
+    assert f"at epoch {marked[0]}:" in str(caught[0].message)
+
+
+def test_the_warning_of_collapse_names_the_heaviest_alpha_and_a_remedy_that_is_left(data) -> None:
+    x, y, graph = data
+    model = NGMClassifier(**SMALL | {"epochs": 40}, alpha_ll=1, alpha_lu=1, alpha_uu=10)
+    with pytest.warns(CollapseWarning, match="at most before; lower alpha_uu$"):
+        model.fit(x, y, graph=graph)
+
+
+def test_an_ordinary_run_is_not_said_to_collapse(data) -> None:
+    x, y, graph = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = NGMClassifier(**SMALL | {"epochs": 60}).fit(x, y, graph=graph)
+    assert not any("collapsed" in epoch for epoch in model.history_.epochs)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_a_cost_that_is_not_finite_ends_training_and_names_epoch_batch_and_term(data, optimizer: str) -> None:
+    x, y, graph = data
+    text = (
+        r"^epoch 0, batch 1: supervised is (inf|nan).*; "
+        r"lower the learning rate, set clip, or look for extreme values in x$"
+    )
+    with pytest.raises(NonFiniteCostError, match=text):
+        NGMClassifier(**SMALL | {"learning_rate": 1e30, "optimizer": optimizer}).fit(x, y, graph=graph)
+
+
+def test_the_edge_term_that_is_not_finite_is_named() -> None:
+    x = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
+
+    def endless(h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
+        return h_u.sum(dim=1) / 0
+
+    graph = Graph.from_edges([[2, 3]], num_nodes=4)
+    model = NGMClassifier(hidden=(), distance=endless, layer="output")
+    with pytest.raises(NonFiniteCostError, match=r"^epoch 0, batch 0: uu is -?inf; lower the learning rate"):
+        model.fit(x, [0, 1, -1, -1], graph=graph)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_validation_that_is_not_finite_ends_training(data, several: bool, tmp_path: Path) -> None:
+    x, y, _ = data
+    targets = np.stack([y, 1 - y], axis=1)[:16] if several else y[:16]
+    model = NGMClassifier(hidden=(8,), learning_rate=1e30, validation=[0, 1, 2], folder=tmp_path)
+    with pytest.raises(NonFiniteCostError, match=r"^epoch 0: validation_cost is (nan|inf); lower the learning rate"):
+        model.fit(x[:16], targets)
+    assert not (tmp_path / "weights.safetensors").exists()
+
+
+class ByHand(nn.Module):
+    """h is relu(x), logits are 0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.output = nn.Linear(1, 1), nn.Linear(1, 2)
+        for parameter in self.parameters():
+            nn.init.zeros_(parameter)
+        nn.init.ones_(self.hidden.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.output(F.relu(self.hidden(x)))
+        return logits
+
+
+PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], weight=[1.0, 1.0, 2.0])
+ON_PATH = np.array([[0.0], [1.0], [3.0], [7.0]], dtype=np.float32)  # distances 1 (LL), 2 (LU), 4 (UU)
+
+
+@pytest.mark.parametrize(("scaling", "supervised"), [("mean", math.log(2)), ("sum", 2 * math.log(2))])
+def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: float) -> None:
+    model = NGMClassifier(
+        network=lambda a, b: ByHand(), alpha_ll=0.5, alpha_lu=0.25, alpha_uu=0.125, scaling=scaling, epochs=1
+    ).fit(ON_PATH, [0, 1, -1, -1], graph=PATH)
+    (epoch,) = model.history_.epochs
+    assert list(epoch) == ["epoch", "supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread", "seconds"]
+    assert epoch["seconds"] > 0
+    expected = {"epoch": 0, "supervised": supervised, "ll": 0.5, "lu": 0.25 * 2, "uu": 0.125 * 2 * 4}
+    expected |= {"total": supervised + 2, "h_norm": 11 / 4, "h_spread": (2.75 + 1.75 + 0.25 + 4.25) / 4}
+    assert {name: epoch[name] for name in expected} == pytest.approx(expected, rel=1e-6)
+
+
+def test_history_without_alphas_holds_the_supervised_cost_alone() -> None:
+    alphas = {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0}
+    model = NGMClassifier(network=lambda a, b: ByHand(), **alphas, epochs=1)
+    (epoch,) = model.fit(ON_PATH, [0, 1, -1, -1], graph=PATH).history_.epochs
+    assert epoch["supervised"] == epoch["total"] == pytest.approx(math.log(2), rel=1e-6)
+    assert [epoch[name] for name in ("ll", "lu", "uu", "h_norm", "h_spread")] == [0] * 5
+
+
+@pytest.mark.parametrize("scaling", ["mean", "sum"])
+def test_terms_of_an_epoch_do_not_depend_on_the_batch_size(data, scaling: str) -> None:
+    x, y, graph = data
+
+    def epoch(size: int) -> Epoch:
+        still = {"hidden": (8,), "epochs": 1, "learning_rate": 1e-30}  # so small that no weight moves
+        model = NGMClassifier(**still, batch_size=size, scaling=scaling).fit(x, y, graph=graph)
+        return model.history_.epochs[0]
+
+    whole, parts = epoch(1000), epoch(7)
+    for name in ("supervised", "ll", "lu", "uu", "total"):
+        assert parts[name] == pytest.approx(whole[name], rel=1e-5)
+
+
+def test_on_epoch_gets_the_records_of_history(data) -> None:
+    x, y, graph = data
+    records: list[Epoch] = []
+    model = NGMClassifier(**SMALL, validation=0.4).fit(x, y, graph=graph, on_epoch=records.append)
+    assert records == model.history_.epochs
+    assert [record["epoch"] for record in records] == list(range(6))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_with_all_alphas_0_the_graph_changes_no_bit(data, dropout: float) -> None:
+    x, y, graph = data
+    settings = SMALL | {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0, "dropout": dropout, "batch_size": 4}
+    with_graph = NGMClassifier(**settings).fit(x, y, graph=graph)
+    without = NGMClassifier(**settings).fit(x, y)
+    assert same_bits(weights(with_graph), weights(without))
+    assert timeless(with_graph.history_) == timeless(without.history_)
+    assert not same_bits(weights(without), weights(NGMClassifier(**settings | {"alpha_uu": 1}).fit(x, y, graph=graph)))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+def test_with_all_alphas_0_training_is_a_plain_torch_loop(data, optimizer: str) -> None:
+    x, y, graph = data
+    x = x.astype(np.float64)
+    rate, decay = 0.01, 0.1
+    kept: list[dict[str, torch.Tensor]] = []
+    model = NGMClassifier(
+        hidden=(8,), alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=3, batch_size=4, optimizer=optimizer,
+        learning_rate=rate, weight_decay=decay,
+    )  # fmt: skip
+    model.fit(x, y, graph=graph, on_epoch=lambda record: kept.append(weights(model)))
+    with seeded(0):
+        plain = FFNN(5, 2, hidden=(8,)).double()
+    rules = {
+        "adam": torch.optim.Adam(plain.parameters(), lr=rate, weight_decay=decay),
+        "adamw": torch.optim.AdamW(plain.parameters(), lr=rate, weight_decay=decay),
+        "sgd": torch.optim.SGD(plain.parameters(), lr=rate, weight_decay=decay, momentum=0.9),
+    }
+    loader = EdgeLoader(x, y, None, batch_size=4, dtype=torch.float64)
+    for epoch in range(3):
+        costs = []
+        for batch in loader:
+            assert len(batch.nodes) == 4
+            cost = F.cross_entropy(plain(batch.x), batch.y)
+            rules[optimizer].zero_grad()
+            cost.backward()
+            rules[optimizer].step()
+            costs.append(cost.item())
+        assert model.history_.epochs[epoch]["total"] == pytest.approx(np.mean(costs), rel=1e-6)
+        for name, tensor in plain.state_dict().items():
+            torch.testing.assert_close(kept[epoch][name], tensor, rtol=1e-6, atol=1e-8)
+
+
+def test_x_in_float64_trains_in_float64_and_all_else_in_float32(data) -> None:
+    x, y, graph = data
+    for given, dtype, expected in [
+        (np.float64, None, torch.float64),
+        (np.float32, None, torch.float32),
+        (np.float16, None, torch.float32),
+        (np.int64, None, torch.float32),
+        (np.float64, "float32", torch.float32),
+        (np.float32, "float64", torch.float64),
+    ]:
+        model = NGMClassifier(**SMALL | {"epochs": 1}, dtype=dtype).fit(x.astype(given), y, graph=graph)
+        assert {p.dtype for p in model.network_.parameters()} == {expected}
+        assert torch.from_numpy(model.predict_proba(x.astype(given))).dtype == expected
+
+
+def test_only_float64_tells_apart_what_differs_in_the_twelfth_digit() -> None:
+    x = np.array([[1.0], [1.0 + 1e-12]])
+    for dtype, differs in (("float64", True), ("float32", False)):
+        logits = NGMClassifier(hidden=(4,), epochs=1, dtype=dtype).fit(x, [0, 1]).predict_proba(x)
+        assert bool((logits[0] != logits[1]).any()) == differs
+
+
+def test_a_checkpoint_is_written_after_each_epoch(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    run = Run.create(tmp_path)
+    network = FFNN(5, 2, hidden=(8,))
+    lines: list[int] = []
+
+    def look(record: Epoch) -> None:
+        assert run.checkpoint.exists()
+        lines.append(len(run.read_history()))
+
+    train(network, EdgeLoader(x, y, graph), NGMLoss(), epochs=3, run=run, on_epoch=look)
+    assert lines == [1, 2, 3]
