@@ -42,7 +42,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/linear.py
 
 docs: .venv/ready-docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache

@@ -161,6 +161,8 @@ class NGMLoss(nn.Module):
         self.regularizers = tuple(listed)
         self.graphs = tuple(i if r.graph is None else r.graph for i, r in enumerate(listed))
         self.cost, self.scaling = get_cost(cost), scaling
+        self._active = [(g, r) for g, r in zip(self.graphs, listed, strict=True) if r.kinds]
+        self._layers = list(dict.fromkeys(r.layer_name for _, r in self._active))
         self._checked: nn.Module | None = None
 
     @property
@@ -184,8 +186,7 @@ class NGMLoss(nn.Module):
         zero = torch.zeros((), device=batch.weight.device)
         if len(batch.nodes) == 0:  # the empty share of a rank
             return Cost(zero, zero, zero, zero, zero)
-        layers = {r.layer_name for r in self.regularizers if r.kinds}
-        logits, read = tap(network, batch.x, layers)
+        logits, read = tap(network, batch.x, self._layers)
         hidden = {name: _exact(h) for name, h in read.items()}
         terms = self._edge_terms(hidden, batch)  # (3,)
         supervised = self._supervised(_exact(logits), batch)
@@ -203,9 +204,7 @@ class NGMLoss(nn.Module):
     def _edge_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
         """(3,) alpha-weighted sums of w_uv d(h_u, h_v) by kind of edge."""
         terms = torch.zeros(3, device=batch.weight.device)
-        for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
-            if not regularizer.kinds:
-                continue
+        for g, regularizer in self._active:
             of = slice(None) if len(batch.totals.directed) == 1 else batch.graph == g
             ends, weight, kind = batch.ends[of], batch.weight[of], batch.kind[of]
             if not len(ends):
@@ -219,7 +218,7 @@ class NGMLoss(nn.Module):
             distance = (get_distance if directed else symmetrized)(regularizer.distance)
             by_kind = h.new_zeros(3).index_add(0, kind, weight * distance(h_u, h_v))
             scale = [
-                alpha * self._scale(float(total), batch)
+                alpha * self._scale(total, batch)
                 for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
             ]
             terms = terms + by_kind * h.new_tensor(scale)

@@ -47,13 +47,13 @@ class Totals:
 
     Args:
         num_labeled: Number of labelled nodes, or the sum of their sample weights.
-        num_edges: (graphs, 3) number of sampled edges by graph and kind.
+        num_edges: For each graph, the number of sampled LL, LU and UU edges.
         num_batches: Batches in an epoch.
         directed: For each graph, whether its edges have a source and a target.
     """
 
     num_labeled: float
-    num_edges: Tensor
+    num_edges: tuple[tuple[int, int, int], ...]
     num_batches: int
     directed: tuple[bool, ...]
 
@@ -180,7 +180,7 @@ class EdgeLoader:
         self.weight = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *weights]))
         self.kind = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *kind]))
         self.graph = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *source]))
-        self._num_edges = torch.from_numpy(count)
+        self._num_edges = tuple((int(ll), int(lu), int(uu)) for ll, lu, uu in count)
         self._directed = tuple(g.directed for g in graphs)
 
     def _arrange(self) -> None:

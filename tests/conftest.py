@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm import Graph, datasets
+from ngm import EdgeLoader, Graph, datasets
+from ngm.methods import estimator as estimator_module
 from ngm.networks import FFNN
 
 
@@ -52,3 +55,27 @@ def needs(name: str) -> pytest.MarkDecorator:
     """Skips a test, with a reason, where a data set is not on this machine; tests never fetch."""
     here = {record.name: record.where for record in datasets.available()}[name]
     return pytest.mark.skipif(here == "not here yet", reason=f"data set {name!r} is not here: set NGM_DATA")
+
+
+@pytest.fixture
+def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
+    """30 rows in two classes, 16 of them labelled, on a random graph of 60 edges."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 5)).astype(np.float32)
+    y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
+    y[16:] = -1
+    return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
+
+
+@pytest.fixture
+def loaders(monkeypatch: pytest.MonkeyPatch) -> list[EdgeLoader]:
+    """The loaders that `fit` makes."""
+    made: list[EdgeLoader] = []
+
+    class Noted(EdgeLoader):
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **kwargs)
+            made.append(self)
+
+    monkeypatch.setattr(estimator_module, "EdgeLoader", Noted)
+    return made

@@ -229,7 +229,7 @@ def test_edges_of_several_graphs_say_which_and_share_the_labels_among_all_of_the
     assert found == {(0, 0, 1, 2.0), (1, 1, 0, 3.0), (1, 0, 2, 4.0)}
     assert batch.label_share.tolist() == [1.0, 0.0, 0.0]
     assert batch.totals.directed == (False, True)
-    assert batch.totals.num_edges.tolist() == [[0, 1, 0], [0, 2, 0]]
+    assert batch.totals.num_edges == ((0, 1, 0), (0, 2, 0))
 
 
 def test_kinds_can_differ_between_graphs(problem: Problem) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,27 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, log_loss
 from torch import nn
 from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, load
 from ngm.networks import FFNN
-from ngm.run import Run
 from ngm.training import CollapseWarning, Epoch, History, NonFiniteCostError, seeded, train
 
 SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01}
-
-
-@pytest.fixture
-def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
-    """30 rows in two classes, 16 of them labelled, on a random graph of 60 edges."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(30, 5)).astype(np.float32)
-    y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
-    y[16:] = -1
-    return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
 
 
 def weights(model: NGMClassifier | nn.Module) -> dict[str, torch.Tensor]:
@@ -53,120 +40,6 @@ def stop_after(epoch: int, error: BaseException) -> Callable[[Epoch], None]:
             raise error
 
     return stop
-
-
-RESUMED = [
-    {"optimizer": "adam"},
-    {"optimizer": "adamw", "weight_decay": 0.1},
-    {"optimizer": "sgd", "clip": 0.5},
-    {"dropout": 0.5},
-    {"validation": 0.4},
-    {"validation": 0.4, "patience": 2, "epochs": 9},
-    {"sampling": "balanced", "labels": "edges"},
-]
-
-
-@pytest.mark.parametrize("settings", RESUMED, ids=str)
-def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: Path) -> None:
-    x, y, graph = data
-    settings = SMALL | settings
-    whole = NGMClassifier(**settings, folder=tmp_path / "whole").fit(x, y, graph=graph)
-    NGMClassifier(**settings | {"epochs": 3}, folder=tmp_path / "parts").fit(x, y, graph=graph)
-    parts = NGMClassifier(**settings, folder=tmp_path / "parts", resume=True).fit(x, y, graph=graph)
-    assert parts.n_iter_ > 3
-    assert same_bits(weights(parts), weights(whole))
-    assert timeless(parts.history_) == timeless(whole.history_)
-    assert (parts.history_.best_epoch, parts.history_.stopped) == (whole.history_.best_epoch, whole.history_.stopped)
-    of = "weights.safetensors"
-    assert (tmp_path / "parts" / of).read_bytes() == (tmp_path / "whole" / of).read_bytes()
-    lines = [json.loads(line) for line in (tmp_path / "parts" / "history.jsonl").read_text().splitlines()]
-    assert lines == parts.history_.epochs
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("power cut")], ids=repr)
-@pytest.mark.parametrize("validation", [None, 0.4])
-def test_training_that_broke_off_resumes_to_the_same_bits(
-    data, error: BaseException, validation: float | None, tmp_path: Path
-) -> None:
-    x, y, graph = data
-    settings = SMALL | {"dropout": 0.3, "validation": validation}
-    whole = NGMClassifier(**settings).fit(x, y, graph=graph)
-    with pytest.raises(type(error)):
-        NGMClassifier(**settings, folder=tmp_path).fit(x, y, graph=graph, on_epoch=stop_after(1, error))
-    parts = NGMClassifier(**settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
-    assert same_bits(weights(parts), weights(whole))
-    assert timeless(parts.history_) == timeless(whole.history_)
-
-
-def test_training_that_broke_off_within_an_epoch_resumes_from_its_last_whole_one(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    passes = 0
-
-    class Interrupted(FFNN):
-        def forward(self, rows: torch.Tensor) -> torch.Tensor:
-            nonlocal passes
-            passes += 1
-            if passes == 10:  # 4 batches an epoch, so within the third
-                raise KeyboardInterrupt
-            return super().forward(rows)
-
-    def made(width: int, classes: int) -> nn.Module:
-        return Interrupted(width, classes, hidden=(8,))
-
-    settings = SMALL | {"network": made, "folder": tmp_path}
-    broken = NGMClassifier(**settings)
-    with pytest.raises(KeyboardInterrupt):
-        broken.fit(x, y, graph=graph)
-    assert broken.n_iter_ == 2
-    resumed = NGMClassifier(**settings, resume=True).fit(x, y, graph=graph)
-    assert same_bits(weights(resumed), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
-
-
-def test_resumed_training_remembers_a_best_epoch_from_before(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    run, scores = Run.create(tmp_path), iter([0.3, 0.9, 0.5, 0.6, 0.4])
-    kept: list[dict[str, torch.Tensor]] = []
-
-    def go_on(epochs: int) -> tuple[History, nn.Module]:
-        network = FFNN(5, 2, hidden=(8,))
-        loader = EdgeLoader(x, y, graph, batch_size=16)
-        told = {"evaluate": lambda n: {"accuracy": next(scores)}, "on_epoch": lambda e: kept.append(weights(network))}
-        return train(network, loader, NGMLoss(), epochs=epochs, run=run, resume=True, **told), network
-
-    go_on(3)
-    history, network = go_on(5)
-    assert [epoch["validation_accuracy"] for epoch in history.epochs] == [0.3, 0.9, 0.5, 0.6, 0.4]
-    assert history.best_epoch == 1
-    assert same_bits(weights(network), kept[1])
-    assert not same_bits(kept[1], kept[4])
-
-
-def test_resume_drops_lines_of_history_that_the_checkpoint_does_not_know(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
-    with (tmp_path / "history.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"epoch": 2, "tot')  # cut off by a crash
-    seen: list[list[float]] = []
-    again = NGMClassifier(**SMALL | {"epochs": 4}, folder=tmp_path, resume=True)
-    again.fit(x, y, graph=graph, on_epoch=lambda e: seen.append([r["epoch"] for r in Run(tmp_path).read_history()]))
-    assert seen == [[0, 1, 2], [0, 1, 2, 3]]
-
-
-def test_a_run_that_is_done_resumes_to_itself(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    done = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4).fit(x, y, graph=graph)
-    called: list[Epoch] = []
-    again = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4, resume=True)
-    again.fit(x, y, graph=graph, on_epoch=called.append)
-    assert called == []
-    assert again.history_ == done.history_
-    assert same_bits(weights(again), weights(done))
-
-
-def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    fresh = NGMClassifier(**SMALL, folder=tmp_path / "new", resume=True).fit(x, y, graph=graph)
-    assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
 
 
 def test_same_seed_gives_same_bits_and_another_seed_others(data) -> None:
@@ -472,145 +345,3 @@ def test_validation_that_is_not_finite_ends_training(data, several: bool, tmp_pa
     with pytest.raises(NonFiniteCostError, match=r"^epoch 0: validation_cost is (nan|inf); lower the learning rate"):
         model.fit(x[:16], targets)
     assert not (tmp_path / "weights.safetensors").exists()
-
-
-class ByHand(nn.Module):
-    """h is relu(x), logits are 0."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.hidden, self.output = nn.Linear(1, 1), nn.Linear(1, 2)
-        for parameter in self.parameters():
-            nn.init.zeros_(parameter)
-        nn.init.ones_(self.hidden.weight)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.output(F.relu(self.hidden(x)))
-        return logits
-
-
-PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], weight=[1.0, 1.0, 2.0])
-ON_PATH = np.array([[0.0], [1.0], [3.0], [7.0]], dtype=np.float32)  # distances 1 (LL), 2 (LU), 4 (UU)
-
-
-@pytest.mark.parametrize(("scaling", "supervised"), [("mean", math.log(2)), ("sum", 2 * math.log(2))])
-def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: float) -> None:
-    model = NGMClassifier(
-        network=lambda a, b: ByHand(), alpha_ll=0.5, alpha_lu=0.25, alpha_uu=0.125, scaling=scaling, epochs=1
-    ).fit(ON_PATH, [0, 1, -1, -1], graph=PATH)
-    (epoch,) = model.history_.epochs
-    assert list(epoch) == ["epoch", "supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread", "seconds"]
-    assert epoch["seconds"] > 0
-    expected = {"epoch": 0, "supervised": supervised, "ll": 0.5, "lu": 0.25 * 2, "uu": 0.125 * 2 * 4}
-    expected |= {"total": supervised + 2, "h_norm": 11 / 4, "h_spread": (2.75 + 1.75 + 0.25 + 4.25) / 4}
-    assert {name: epoch[name] for name in expected} == pytest.approx(expected, rel=1e-6)
-
-
-def test_history_without_alphas_holds_the_supervised_cost_alone() -> None:
-    alphas = {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0}
-    model = NGMClassifier(network=lambda a, b: ByHand(), **alphas, epochs=1)
-    (epoch,) = model.fit(ON_PATH, [0, 1, -1, -1], graph=PATH).history_.epochs
-    assert epoch["supervised"] == epoch["total"] == pytest.approx(math.log(2), rel=1e-6)
-    assert [epoch[name] for name in ("ll", "lu", "uu", "h_norm", "h_spread")] == [0] * 5
-
-
-@pytest.mark.parametrize("scaling", ["mean", "sum"])
-def test_terms_of_an_epoch_do_not_depend_on_the_batch_size(data, scaling: str) -> None:
-    x, y, graph = data
-
-    def epoch(size: int) -> Epoch:
-        still = {"hidden": (8,), "epochs": 1, "learning_rate": 1e-30}  # so small that no weight moves
-        model = NGMClassifier(**still, batch_size=size, scaling=scaling).fit(x, y, graph=graph)
-        return model.history_.epochs[0]
-
-    whole, parts = epoch(1000), epoch(7)
-    for name in ("supervised", "ll", "lu", "uu", "total"):
-        assert parts[name] == pytest.approx(whole[name], rel=1e-5)
-
-
-def test_on_epoch_gets_the_records_of_history(data) -> None:
-    x, y, graph = data
-    records: list[Epoch] = []
-    model = NGMClassifier(**SMALL, validation=0.4).fit(x, y, graph=graph, on_epoch=records.append)
-    assert records == model.history_.epochs
-    assert [record["epoch"] for record in records] == list(range(6))
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_with_all_alphas_0_the_graph_changes_no_bit(data, dropout: float) -> None:
-    x, y, graph = data
-    settings = SMALL | {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0, "dropout": dropout, "batch_size": 4}
-    with_graph = NGMClassifier(**settings).fit(x, y, graph=graph)
-    without = NGMClassifier(**settings).fit(x, y)
-    assert same_bits(weights(with_graph), weights(without))
-    assert timeless(with_graph.history_) == timeless(without.history_)
-    assert not same_bits(weights(without), weights(NGMClassifier(**settings | {"alpha_uu": 1}).fit(x, y, graph=graph)))
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
-def test_with_all_alphas_0_training_is_a_plain_torch_loop(data, optimizer: str) -> None:
-    x, y, graph = data
-    x = x.astype(np.float64)
-    rate, decay = 0.01, 0.1
-    kept: list[dict[str, torch.Tensor]] = []
-    model = NGMClassifier(
-        hidden=(8,), alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=3, batch_size=4, optimizer=optimizer,
-        learning_rate=rate, weight_decay=decay,
-    )  # fmt: skip
-    model.fit(x, y, graph=graph, on_epoch=lambda record: kept.append(weights(model)))
-    with seeded(0):
-        plain = FFNN(5, 2, hidden=(8,)).double()
-    rules = {
-        "adam": torch.optim.Adam(plain.parameters(), lr=rate, weight_decay=decay),
-        "adamw": torch.optim.AdamW(plain.parameters(), lr=rate, weight_decay=decay),
-        "sgd": torch.optim.SGD(plain.parameters(), lr=rate, weight_decay=decay, momentum=0.9),
-    }
-    loader = EdgeLoader(x, y, None, batch_size=4, dtype=torch.float64)
-    for epoch in range(3):
-        costs = []
-        for batch in loader:
-            assert len(batch.nodes) == 4
-            cost = F.cross_entropy(plain(batch.x), batch.y)
-            rules[optimizer].zero_grad()
-            cost.backward()
-            rules[optimizer].step()
-            costs.append(cost.item())
-        assert model.history_.epochs[epoch]["total"] == pytest.approx(np.mean(costs), rel=1e-6)
-        for name, tensor in plain.state_dict().items():
-            torch.testing.assert_close(kept[epoch][name], tensor, rtol=1e-6, atol=1e-8)
-
-
-def test_x_in_float64_trains_in_float64_and_all_else_in_float32(data) -> None:
-    x, y, graph = data
-    for given, dtype, expected in [
-        (np.float64, None, torch.float64),
-        (np.float32, None, torch.float32),
-        (np.float16, None, torch.float32),
-        (np.int64, None, torch.float32),
-        (np.float64, "float32", torch.float32),
-        (np.float32, "float64", torch.float64),
-    ]:
-        model = NGMClassifier(**SMALL | {"epochs": 1}, dtype=dtype).fit(x.astype(given), y, graph=graph)
-        assert {p.dtype for p in model.network_.parameters()} == {expected}
-        assert torch.from_numpy(model.predict_proba(x.astype(given))).dtype == expected
-
-
-def test_only_float64_tells_apart_what_differs_in_the_twelfth_digit() -> None:
-    x = np.array([[1.0], [1.0 + 1e-12]])
-    for dtype, differs in (("float64", True), ("float32", False)):
-        logits = NGMClassifier(hidden=(4,), epochs=1, dtype=dtype).fit(x, [0, 1]).predict_proba(x)
-        assert bool((logits[0] != logits[1]).any()) == differs
-
-
-def test_a_checkpoint_is_written_after_each_epoch(data, tmp_path: Path) -> None:
-    x, y, graph = data
-    run = Run.create(tmp_path)
-    network = FFNN(5, 2, hidden=(8,))
-    lines: list[int] = []
-
-    def look(record: Epoch) -> None:
-        assert run.checkpoint.exists()
-        lines.append(len(run.read_history()))
-
-    train(network, EdgeLoader(x, y, graph), NGMLoss(), epochs=3, run=run, on_epoch=look)
-    assert lines == [1, 2, 3]

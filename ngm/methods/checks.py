@@ -97,7 +97,7 @@ def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
 def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:
     """A graph whose edges are all of kinds with alpha = 0, or that has none, would quietly do nothing."""
     wanted = sorted({kind.name for kinds in loss.kinds for kind in kinds})
-    if not graphs or not wanted or int(loader.totals.num_edges.sum()):
+    if not graphs or not wanted or any(map(sum, loader.totals.num_edges)):
         return
     found = sum(graph.num_edges for graph in graphs)
     warnings.warn(

@@ -28,7 +28,7 @@ from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.rows import Inputs, move_rows, num_rows, take_rows
 from ngm.run import JSON, Run
-from ngm.sampling import EdgeLoader, Labels, Sampling
+from ngm.sampling import EdgeKind, EdgeLoader, Labels, Sampling
 from ngm.training import Epoch, History, OptimizerName, seeded, train
 
 Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
@@ -231,7 +231,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _finish(self, loader: EdgeLoader, run: Run | None) -> None:
         self.n_iter_ = len(self.history_.epochs)
-        self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), loader.totals.num_edges.sum(dim=0).tolist(), strict=True))
+        by_kind = [sum(graph[kind] for graph in loader.totals.num_edges) for kind in EdgeKind]
+        self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), by_kind, strict=True))
         self.num_labeled_ = int(loader.labeled.sum())
         self.network_.eval()
         if run is not None:

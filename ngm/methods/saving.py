@@ -71,12 +71,15 @@ def save(estimator: NGMEstimator, folder: Path) -> Path:
     return folder
 
 
-def load(folder: str | Path, network: Callable[[int, int], nn.Module] | None = None) -> NGMEstimator:
+def load(
+    folder: str | Path, network: Callable[[int, int], nn.Module] | None = None, device: str | None = None
+) -> NGMEstimator:
     """Reads an estimator back from a run folder, ready to predict.
 
     Args:
         folder: Written by `save`, or by `fit` with `folder=`.
         network: The function that made the network, if it was a function of one's own.
+        device: Where to predict; where it was trained, if not given.
     """
     from ngm.methods.classifier import NGMClassifier
     from ngm.methods.regressor import NGMRegressor
@@ -90,6 +93,7 @@ def load(folder: str | Path, network: Callable[[int, int], nn.Module] | None = N
         raise ValueError(f"{folder} holds a {config['estimator']!r}; this release loads {', '.join(kinds)}")
     settings = cast("dict[str, JSON]", config["settings"])
     estimator = _made(kinds[str(config["estimator"])], settings, network, folder)
+    estimator.device = device or estimator.device
     _recall(estimator, model, run.folder / "model.json")
     estimator.network_ = estimator._make_network(*estimator._widths)
     load_into(estimator.network_, run.load_weights(), f"the weights in {folder} do not fit the network")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sklearn.base import clone
+
 from ngm.build.knn import knn_graph
 from ngm.datasets import Dataset, few_labels, load
 from ngm.graph import Graph
@@ -16,7 +18,7 @@ from ngm.run import JSON, Run
 
 LABELS_PER_CLASS = (1, 2, 5, 10)
 NEIGHBORS = 5
-EPOCHS = 50
+EPOCHS = 30
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,15 @@ def run(
     """
     data = load("digits")
     graph = knn_graph(data.x[data.train], k=NEIGHBORS)
+    batches = -(-graph.num_edges // NGMClassifier.batch_size)
+    with_graph = NGMClassifier(epochs=EPOCHS)
+    # an epoch over a few labels is a single step, so the control gets as many epochs as makes the steps equal
+    without_graph = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=EPOCHS * batches)
     comparisons = [
         Comparison(
             count,
-            _measure(
-                "FFNN", {"alpha_ll": 0.0, "alpha_lu": 0.0, "alpha_uu": 0.0}, data, graph, count, seeds, on_fit, None
-            ),
-            _measure("NGM-FFNN", {}, data, graph, count, seeds, on_fit, folder),
+            _measure("FFNN", without_graph, data, graph, count, seeds, on_fit, None),
+            _measure("NGM-FFNN", with_graph, data, graph, count, seeds, on_fit, folder),
         )
         for count in labels_per_class
     ]
@@ -83,7 +87,7 @@ def _keep_control(run: Run, comparison: Comparison) -> None:
 
 def _measure(
     method: str,
-    alphas: dict[str, float],
+    settings: NGMClassifier,
     data: Dataset,
     graph: Graph,
     count: int,
@@ -92,7 +96,7 @@ def _measure(
     folder: Path | None,
 ) -> Row:
     def score(seed: int) -> float:
-        estimator = NGMClassifier(epochs=EPOCHS, seed=seed).set_params(**alphas)
+        estimator = clone(settings).set_params(seed=seed)
         estimator.fit(data.x[data.train], few_labels(data.y[data.train], count, seed), graph=graph)
         if folder is not None:
             estimator.save(folder)

@@ -1,0 +1,129 @@
+"""Interrupted, resumed and checkpointed training ends in the same bits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from ngm import EdgeLoader, NGMClassifier, NGMLoss
+from ngm.networks import FFNN
+from ngm.run import Run
+from ngm.training import Epoch, History, train
+from tests.test_training import SMALL, same_bits, stop_after, timeless, weights
+
+RESUMED = [
+    {"optimizer": "adam"},
+    {"optimizer": "adamw", "weight_decay": 0.1},
+    {"optimizer": "sgd", "clip": 0.5},
+    {"dropout": 0.5},
+    {"validation": 0.4},
+    {"validation": 0.4, "patience": 2, "epochs": 9},
+    {"sampling": "balanced", "labels": "edges"},
+]
+
+
+@pytest.mark.parametrize("settings", RESUMED, ids=str)
+def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: Path) -> None:
+    x, y, graph = data
+    settings = SMALL | settings
+    whole = NGMClassifier(**settings, folder=tmp_path / "whole").fit(x, y, graph=graph)
+    NGMClassifier(**settings | {"epochs": 3}, folder=tmp_path / "parts").fit(x, y, graph=graph)
+    parts = NGMClassifier(**settings, folder=tmp_path / "parts", resume=True).fit(x, y, graph=graph)
+    assert parts.n_iter_ > 3
+    assert same_bits(weights(parts), weights(whole))
+    assert timeless(parts.history_) == timeless(whole.history_)
+    assert (parts.history_.best_epoch, parts.history_.stopped) == (whole.history_.best_epoch, whole.history_.stopped)
+    of = "weights.safetensors"
+    assert (tmp_path / "parts" / of).read_bytes() == (tmp_path / "whole" / of).read_bytes()
+    lines = [json.loads(line) for line in (tmp_path / "parts" / "history.jsonl").read_text().splitlines()]
+    assert lines == parts.history_.epochs
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("power cut")], ids=repr)
+@pytest.mark.parametrize("validation", [None, 0.4])
+def test_training_that_broke_off_resumes_to_the_same_bits(
+    data, error: BaseException, validation: float | None, tmp_path: Path
+) -> None:
+    x, y, graph = data
+    settings = SMALL | {"dropout": 0.3, "validation": validation}
+    whole = NGMClassifier(**settings).fit(x, y, graph=graph)
+    with pytest.raises(type(error)):
+        NGMClassifier(**settings, folder=tmp_path).fit(x, y, graph=graph, on_epoch=stop_after(1, error))
+    parts = NGMClassifier(**settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(parts), weights(whole))
+    assert timeless(parts.history_) == timeless(whole.history_)
+
+
+def test_training_that_broke_off_within_an_epoch_resumes_from_its_last_whole_one(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    passes = 0
+
+    class Interrupted(FFNN):
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            nonlocal passes
+            passes += 1
+            if passes == 10:  # 4 batches an epoch, so within the third
+                raise KeyboardInterrupt
+            return super().forward(rows)
+
+    def made(width: int, classes: int) -> nn.Module:
+        return Interrupted(width, classes, hidden=(8,))
+
+    settings = SMALL | {"network": made, "folder": tmp_path}
+    broken = NGMClassifier(**settings)
+    with pytest.raises(KeyboardInterrupt):
+        broken.fit(x, y, graph=graph)
+    assert broken.n_iter_ == 2
+    resumed = NGMClassifier(**settings, resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(resumed), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
+
+
+def test_resumed_training_remembers_a_best_epoch_from_before(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    run, scores = Run.create(tmp_path), iter([0.3, 0.9, 0.5, 0.6, 0.4])
+    kept: list[dict[str, torch.Tensor]] = []
+
+    def go_on(epochs: int) -> tuple[History, nn.Module]:
+        network = FFNN(5, 2, hidden=(8,))
+        loader = EdgeLoader(x, y, graph, batch_size=16)
+        told = {"evaluate": lambda n: {"accuracy": next(scores)}, "on_epoch": lambda e: kept.append(weights(network))}
+        return train(network, loader, NGMLoss(), epochs=epochs, run=run, resume=True, **told), network
+
+    go_on(3)
+    history, network = go_on(5)
+    assert [epoch["validation_accuracy"] for epoch in history.epochs] == [0.3, 0.9, 0.5, 0.6, 0.4]
+    assert history.best_epoch == 1
+    assert same_bits(weights(network), kept[1])
+    assert not same_bits(kept[1], kept[4])
+
+
+def test_resume_drops_lines_of_history_that_the_checkpoint_does_not_know(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
+    with (tmp_path / "history.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"epoch": 2, "tot')  # cut off by a crash
+    seen: list[list[float]] = []
+    again = NGMClassifier(**SMALL | {"epochs": 4}, folder=tmp_path, resume=True)
+    again.fit(x, y, graph=graph, on_epoch=lambda e: seen.append([r["epoch"] for r in Run(tmp_path).read_history()]))
+    assert seen == [[0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_a_run_that_is_done_resumes_to_itself(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    done = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4).fit(x, y, graph=graph)
+    called: list[Epoch] = []
+    again = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4, resume=True)
+    again.fit(x, y, graph=graph, on_epoch=called.append)
+    assert called == []
+    assert again.history_ == done.history_
+    assert same_bits(weights(again), weights(done))
+
+
+def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path) -> None:
+    x, y, graph = data
+    fresh = NGMClassifier(**SMALL, folder=tmp_path / "new", resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
