@@ -73,7 +73,9 @@ def demo_command(
             }
         )
         return
-    shown = Shown(title=f"Accuracy on 597 new digits, {seeds} seeds", title_justify="left")
+    shown = Shown(
+        title=f"Accuracy on 597 new digits, {seeds} {'seed' if seeds == 1 else 'seeds'}", title_justify="left"
+    )
     for column in ("labels per class", "without graph", "with graph", "gain"):
         shown.add_column(column, justify="right")
     for c in result.comparisons:

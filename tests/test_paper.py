@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +12,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
-from tests.conftest import Problem, make_problem, random_graph
+from tests.conftest import Problem, make_problem, random_graph, run_ranks
 
 ALPHAS = {"alpha_ll": 0.3, "alpha_lu": 0.2, "alpha_uu": 0.1}
 
@@ -255,17 +252,7 @@ with process_group() as (rank, world):
 @pytest.mark.parametrize("scaling", ["sum", "mean"])
 @pytest.mark.parametrize("world", [2, 3])
 def test_ranks_together_give_the_gradient_of_one_process(tmp_path: Path, scaling: str, world: int) -> None:
-    root = Path(__file__).parent.parent
-    alone = _gradients(root, tmp_path / "alone.pt", scaling, 1)
-    together = _gradients(root, tmp_path / "together.pt", scaling, world)
+    for count in (1, world):
+        run_ranks(RANKS, count, scaling, str(tmp_path / f"{count}.pt"))
+    alone, together = (torch.load(tmp_path / f"{count}.pt", weights_only=True) for count in (1, world))
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
-
-
-def _gradients(root: Path, file: Path, scaling: str, world: int) -> Tensor:
-    command = [sys.executable, "-c", RANKS, scaling, str(file)]
-    shared = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 20_000)}
-    shared |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root), "WORLD_SIZE": str(world)}
-    running = [subprocess.Popen(command, cwd=root, env=shared | {"RANK": str(rank)}) for rank in range(world)]
-    assert [process.wait(timeout=120) for process in running] == [0] * world
-    gradients: Tensor = torch.load(file, weights_only=True)
-    return gradients
