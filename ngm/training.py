@@ -27,6 +27,7 @@ Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
 TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
 _REMEDY = "lower the learning rate, set clip, or look for extreme values in x"
 COLLAPSED = 0.02  # share of its largest spread below which h counts as collapsed
+ALIKE = 0.005  # share of its length below which the spread counts as none
 
 
 class CollapseWarning(UserWarning):
@@ -269,7 +270,8 @@ def _non_finite(terms: Tensor, epoch: int, batch: int) -> NonFiniteCostError:
 
 def _warn_of_collapse(record: Epoch, before: list[Epoch], scaling: str) -> None:
     largest = max((epoch["h_spread"] for epoch in before), default=0.0)
-    if record["h_spread"] < COLLAPSED * largest:
+    alike = bool(before) and record["h_spread"] < ALIKE * record["h_norm"]  # collapsed within the first epoch already
+    if record["h_spread"] < COLLAPSED * largest or alike:
         record["collapsed"] = 1.0
         if not any("collapsed" in epoch for epoch in before):
             heaviest = max(("uu", "lu", "ll"), key=lambda kind: sum(epoch[kind] for epoch in before))
