@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, load
 from ngm.networks import FFNN
-from ngm.training import CollapseWarning, Epoch, History, NonFiniteCostError, seeded, train
+from ngm.training import CollapseWarning, Epoch, History, NonFiniteCostError, _warn_of_collapse, seeded, train
 
 SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01}
 
@@ -345,3 +345,14 @@ def test_validation_that_is_not_finite_ends_training(data, several: bool, tmp_pa
     with pytest.raises(NonFiniteCostError, match=r"^epoch 0: validation_cost is (nan|inf); lower the learning rate"):
         model.fit(x[:16], targets)
     assert not (tmp_path / "weights.safetensors").exists()
+
+
+def test_a_collapse_within_the_first_epoch_is_noticed_by_the_length_of_h() -> None:
+    before = {"epoch": 0, "ll": 0.0, "lu": 0.0, "uu": 1.0, "h_norm": 1.0, "h_spread": 0.006}
+    record = {"epoch": 1, "h_norm": 1.0, "h_spread": 0.004}
+    with pytest.warns(CollapseWarning, match="h has collapsed at epoch 1: nodes differ by 0.004, 0.006 at most before"):
+        _warn_of_collapse(record, [before], "mean")
+    assert record["collapsed"] == 1.0
+    healthy = {"epoch": 1, "h_norm": 1.0, "h_spread": 0.006}
+    _warn_of_collapse(healthy, [before], "mean")
+    assert "collapsed" not in healthy
