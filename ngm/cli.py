@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Shown
 
@@ -37,11 +38,11 @@ def main() -> None:
     """Runs a command; a user's mistake ends in one line on standard error and exit code 2."""
     try:
         app()
-    except (ValueError, OSError, RuntimeError) as error:
+    except (ValueError, OSError, RuntimeError, ArithmeticError) as error:
         if "--debug" in sys.argv:
             raise
         message = " ".join(str(error).split())
-        err.print(f"[bold red]error:[/] {message}", highlight=False, soft_wrap=True)
+        err.print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         err.print("stopped")
@@ -84,7 +85,8 @@ def demo_command(
     out.print(shown)
     nodes, edges = result.graph.num_nodes, result.graph.num_edges
     out.print(f"Graph: {nodes:,} digits, {edges:,} edges to the {demo.NEIGHBORS} nearest neighbours.", highlight=False)
-    out.print(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))", highlight=False)
+    where = escape(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))")
+    out.print(where, highlight=False)
 
 
 @app.command("datasets")

@@ -76,6 +76,8 @@ def get_distance(distance: str | Distance) -> Distance:
     """The function behind a name; a function of the user's own, (k, d), (k, d) -> (k,), is returned as it is."""
     if callable(distance):
         return distance
+    if not isinstance(distance, str):
+        raise ValueError(f"distance is {distance!r}; give a name out of {', '.join(DISTANCES)}, or a function")
     if distance not in DISTANCES:
         raise ValueError(
             f"unknown distance {distance!r}{nearest(distance, DISTANCES)}; "

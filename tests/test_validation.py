@@ -236,3 +236,9 @@ def test_folds_depend_on_the_seed_alone(data) -> None:
 def test_folds_know_what_is_unlabelled_in_every_kind_of_target(y: list) -> None:
     folds = list(LabeledKFold(2).split(np.zeros((6, 1)), y))
     assert sorted(np.concatenate([test for _, test in folds]).tolist()) == [0, 1, 3, 4]
+
+
+def test_folds_of_whole_numbers_are_not_stratified_where_told_so() -> None:
+    y = np.array([-1.0, 0.0, 1.0, np.nan, 2.0, 3.0])
+    scored = [test.tolist() for _, test in LabeledKFold(5, stratify=False).split(np.zeros((6, 1)), y)]
+    assert sorted(row for rows in scored for row in rows) == [0, 1, 2, 4, 5]

@@ -160,7 +160,7 @@ def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
     return (
         f"cannot find {title}: looked in $NGM_DATA ({lacks}) and {cache_folder()}, and {reason}; "
         f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
-        "or run 'ngm datasets' where the network is"
+        f"or run 'ngm datasets --fetch {title.lower()}' where the network is"
     )
 
 

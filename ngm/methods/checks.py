@@ -33,13 +33,13 @@ def check_settings(estimator: NGMEstimator) -> None:
         whole = name in ("epochs", "batch_size", "patience")
         if value is None and name in ("patience", "clip"):
             continue
-        if not isinstance(value, Integral if whole else Real) or not float(value) > 0:
+        if not isinstance(value, Integral if whole else Real) or not 0 < float(value) < float("inf"):
             raise ValueError(f"{name} is {value!r}; it must be a {'whole ' if whole else ''}number greater than 0")
     if not isinstance(estimator.seed, Integral) or estimator.seed < 0:
         raise ValueError(f"seed is {estimator.seed!r}; it must be a whole number of at least 0")
-    if not estimator.weight_decay >= 0:
+    if not isinstance(estimator.weight_decay, Real) or not 0 <= estimator.weight_decay < float("inf"):
         raise ValueError(f"weight_decay is {estimator.weight_decay}; it must be at least 0")
-    if not 0 <= estimator.dropout < 1:
+    if not isinstance(estimator.dropout, Real) or not 0 <= estimator.dropout < 1:
         raise ValueError(f"dropout is {estimator.dropout}; it must be at least 0 and below 1")
     if not isinstance(estimator.hidden, Sequence | np.ndarray):
         raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
@@ -96,16 +96,19 @@ def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
 
 def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:
     """A graph whose edges are all of kinds with alpha = 0, or that has none, would quietly do nothing."""
-    wanted = sorted({kind.name for kinds in loss.kinds for kind in kinds})
-    if not graphs or not wanted or any(map(sum, loader.totals.num_edges)):
-        return
-    found = sum(graph.num_edges for graph in graphs)
-    warnings.warn(
-        f"the graph does nothing: alpha is above 0 for {', '.join(wanted)} edges, and of its {found:,} edges "
-        "none is of such a kind; set another alpha, or check which nodes are labelled",
-        UserWarning,
-        stacklevel=3,
-    )
+    for i, (graph, kinds, counts) in enumerate(zip(graphs, loss.kinds, loader.totals.num_edges, strict=False)):
+        weightless = bool(graph.num_edges) and not bool(graph.weight.any())
+        if not kinds or (any(counts) and not weightless):
+            continue
+        which = "the graph" if len(graphs) == 1 else f"graph {i}"
+        wanted = ", ".join(kind.name for kind in sorted(kinds))
+        reason = (
+            "all its edges have weight 0; give some of them a weight"
+            if weightless
+            else f"alpha is above 0 for {wanted} edges, and of its {graph.num_edges:,} edges none is of such a kind; "
+            "set another alpha, or check which nodes are labelled"
+        )
+        warnings.warn(f"{which} does nothing: {reason}", UserWarning, stacklevel=3)
 
 
 def _array_like(x: object) -> bool:

@@ -40,7 +40,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
         network: "ffnn", or a function (in_features, out_features) -> nn.Module.
         dropout: Share of hidden units dropped while training ("ffnn").
-        epochs: Passes over the edges, at most.
+        epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps.
         batch_size: Edges in a batch (labelled rows where no edge is used).
         sampling: "plain", or "balanced" to see every class in every batch.
         labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).

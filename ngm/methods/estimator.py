@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -114,6 +115,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             warn_of_idle_graph(loader, loss, graphs)
             self._widths = self._in_features(inputs), self._out_features(targets)
             self.network_ = self._make_network(*self._widths)
+            self._try_network(inputs)
             loss.check(self.network_, loader.totals)
             run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
             self.history_ = self._train(loader, loss, held_out, run, on_epoch)
@@ -123,7 +125,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return self
 
     def transform(self, x: Inputs) -> NDArray[np.floating]:
-        """Hidden vectors h (n, width) of the layer whose distances are penalised; the last hidden layer by default."""
+        """Hidden vectors h (n, width): of `layer` if that is set, else of the last hidden layer."""
         layer = self.layer or LAST_HIDDEN
         return self._run(x, lambda rows: tap(self.network_, rows, [layer])[1][layer])
 
@@ -261,6 +263,26 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 in_features, out_features, hidden=tuple(self.hidden), dropout=self.dropout
             ).to(self.device, self.dtype_)
 
+    def _try_network(self, inputs: Inputs) -> None:
+        """Runs a row through the network, so that what does not fit is said before training."""
+        rows = take_rows(inputs, torch.arange(1), self.dtype_)
+        what = f"a row of x, {_shape(rows)}," if not isinstance(rows, dict) else "a row of x"
+        self.network_.eval()
+        try:
+            with torch.inference_mode(), seeded(self.seed):
+                logits = self.network_(move_rows(rows, self.device))
+        except (RuntimeError, TypeError, IndexError) as error:
+            reason = str(error).splitlines()[0]
+            raise ValueError(
+                f"the network cannot take {what} ({reason}); give a network for such inputs, or x as float32"
+            ) from error
+        expected = (1, self._widths[1])
+        if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
+            found = _shape(logits) if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+            raise ValueError(
+                f"the network gives {found} for a row of x; return logits of shape {expected}, one per class or target"
+            )
+
     def _in_features(self, inputs: Inputs) -> int:
         shape = getattr(inputs, "shape", None)
         return int(shape[1]) if shape is not None and len(shape) > 1 else 1
@@ -287,6 +309,10 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
+def _shape(values: Tensor) -> str:
+    return f"shape {tuple(values.shape)} and type {str(values.dtype).removeprefix('torch.')}"
+
+
 def _dtype(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
     """As asked for; else as x is, if that is float64, and float32 for everything else."""
     if wanted not in ("float32", "float64", None):
@@ -299,8 +325,10 @@ def _dtype(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
 
 def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:
     """One alpha for each graph."""
-    if isinstance(value, Sequence | np.ndarray):
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         if len(value) != graphs:
             raise ValueError(f"{name} has {len(value)} entries for {graphs} graphs; give one number, or one per graph")
         return [float(v) for v in value]
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}; give a number of at least 0, or a list with one per graph")
     return [float(value)] * graphs

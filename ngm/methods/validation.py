@@ -114,14 +114,15 @@ class LabeledKFold:
     Args:
         n_splits: Number of folds.
         seed: Same seed, same folds.
+        stratify: The same share of each class in every fold. False for regression: then only NaN is unlabelled.
 
     >>> folds = LabeledKFold(2).split([[0.0]] * 6, [0, 1, 0, 1, -1, -1])
     >>> max(len(train) for train, test in folds)
     4
     """
 
-    def __init__(self, n_splits: int = 5, seed: int = 0) -> None:
-        self.n_splits, self.seed = n_splits, seed
+    def __init__(self, n_splits: int = 5, seed: int = 0, stratify: bool = True) -> None:
+        self.n_splits, self.seed, self.stratify = n_splits, seed, stratify
 
     def get_n_splits(self, x: object = None, y: object = None, groups: object = None) -> int:
         """Number of folds."""
@@ -133,9 +134,10 @@ class LabeledKFold:
         """Pairs of (rows to train on, labelled rows to score), stratified by class."""
         targets = as_array(y)
         known = np.flatnonzero(~unlabeled_rows(targets))
-        continuous = targets.ndim > 1 or (targets.dtype.kind == "f" and bool(np.any(targets[known] % 1)))
+        fractions = targets.dtype.kind == "f" and bool(np.any(targets[known] % 1))
+        continuous = not self.stratify or targets.ndim > 1 or fractions
         if targets.ndim == 1 and continuous:
-            known = np.flatnonzero(~np.isnan(targets))  # among numbers, -1 is one
+            known = np.flatnonzero(targets == targets)  # among numbers, -1 is one; NaN alone differs from itself
         kind = KFold if continuous else StratifiedKFold
         folds = kind(self.n_splits, shuffle=True, random_state=self.seed)
         for _, scored in folds.split(known, None if continuous else targets[known].astype(str)):
