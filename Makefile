@@ -40,6 +40,7 @@ check: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/orders.py
 
 docs: .venv/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
