@@ -18,7 +18,7 @@ help:
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,walks]"
 	@touch $@
 
 .venv/ready-docs: .venv/ready

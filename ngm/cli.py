@@ -18,7 +18,9 @@ from rich.table import Table as Shown
 
 from ngm import datasets
 from ngm.names import nearest
-from ngm.reproduce import TABLES, Table, demo
+from ngm.reproduce import TABLES, Table, demo, pubmed
+from ngm.reproduce.plot import draw
+from ngm.reproduce.scores import Scores
 from ngm.reproduce.table import Row
 from ngm.run import JSON
 
@@ -29,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 out, err = Console(), Console(stderr=True)
+_TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
@@ -121,33 +124,68 @@ def reproduce_command(
     rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds per row.")] = 10,
     quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
+    dataset: Annotated[str, typer.Option(help=f"One of: {', '.join(pubmed.DATASETS)}.")] = "pubmed",
+    setting: Annotated[str, typer.Option(help="inductive, transductive, or both.")] = "both",
+    curve: Annotated[bool, typer.Option("--curve", help="Accuracy against the number of labels.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Runs one of the paper's tables, ours beside theirs.
 
-    Example:  ngm reproduce pubmed --rows ffnn,ngm --seeds 10
+    Example:  ngm reproduce pubmed --rows ffnn,ngm,ours --seeds 10
     """
     if table not in TABLES:
         raise ValueError(f"unknown table {table!r}{nearest(table, TABLES)}; choose from {', '.join(TABLES)}")
-    module = TABLES[table]
-    keys = list(module.METHODS) if rows is None else [key.strip() for key in rows.split(",")]
-    count = (2 if quick else seeds) * len(keys)
-    with _download(quiet=as_json) as progress, _bar(count, quiet=as_json) as step:
-        result = module.run(keys, seeds, quick, progress, on_seed=step)
+    if setting not in (*pubmed.SETTINGS, "both"):
+        raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
+    if plot is not None and not curve:
+        raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
+    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
+    keys = wanted or list(pubmed.CURVE if curve else pubmed.METHODS)
+    pubmed.check(keys, dataset)
+    settings = [s for s in pubmed.SETTINGS if setting in (s, "both")]
+    total = pubmed.count(keys, seeds, quick, settings, curve)
+    with _download(quiet=as_json) as progress, _bar(total, quiet=as_json) as step:
+        scores = Scores(keep)
+        if curve:
+            result = pubmed.curve(keys, seeds, quick, progress, step, dataset, scores)
+        else:
+            result = pubmed.run(keys, seeds, quick, progress, step, dataset, scores, settings)
+    if plot is not None:
+        draw(result, plot)
     if as_json:
         _print_json(result.as_json())
     else:
-        _show(result)
+        _show(result, dataset)
+        if plot is not None:
+            out.print(f"Drawn in {escape(str(plot))}", highlight=False)
 
 
-def _show(table: Table) -> None:
-    shown = Shown(title=f"{table.name}: ours beside the paper's", title_justify="left")
-    for column in ("method", "setting", "metric", "mean ± std", "seeds", "paper", "seconds a seed"):
-        shown.add_column(column, justify="left" if column in ("method", "setting", "metric") else "right")
-    for row in table.rows:
-        paper = f"{row.paper:.3f}" if row.paper is not None else "-"
-        shown.add_row(row.method, row.setting, row.metric, _spread(row), str(row.seeds), paper, f"{row.seconds:.1f}")
+def _show(table: Table, dataset: str) -> None:
+    """A line per method; a column per setting, or per number of labels, with the published figure beside it."""
+    shown = Shown(title=f"{dataset}: test accuracy, ours beside the published", title_justify="left")
+    columns = list(dict.fromkeys((row.setting, row.labels) for row in table.rows))
+    shown.add_column("method")
+    for setting, labels in columns:
+        shown.add_column(_TITLES.get(setting, setting) if labels is None else f"{labels} labels", justify="right")
+        if labels is None:
+            shown.add_column("published", justify="right")
+    for title in ("seeds", "seconds a seed"):
+        shown.add_column(title, justify="right")
+    for method in dict.fromkeys(row.method for row in table.rows):
+        mine = {(row.setting, row.labels): row for row in table.rows if row.method == method}
+        line = [method]
+        for column in columns:
+            row = mine.get(column)
+            line.append("n/a" if row is None else _spread(row))
+            if column[1] is None:
+                line.append("" if row is None or row.paper is None else f"{row.paper:.3f}")
+        seconds = sum(row.seconds for row in mine.values()) / len(mine)
+        shown.add_row(*line, str(max(row.seeds for row in mine.values())), f"{seconds:.1f}")
     out.print(shown)
     for note in table.notes:
         out.print(f"- {note}", highlight=False)

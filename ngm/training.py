@@ -65,6 +65,7 @@ def train(
     weight_decay: float = 0.0,
     clip: float | None = None,
     bfloat16: bool = False,
+    average: float | None = None,
     evaluate: Evaluate | None = None,
     patience: int | None = None,
     run: Run | None = None,
@@ -84,6 +85,8 @@ def train(
         weight_decay: L2 penalty on the weights (decoupled for adamw).
         clip: Largest norm of the gradient; longer ones are shortened.
         bfloat16: Run the network in bfloat16 where torch finds that safe; costs stay in float32.
+        average: Keep an exponential average of the weights, which forgets 1 - average of itself per step, and leave the
+            network with that; evaluation is of the average too.
         evaluate: Network -> validation metrics after each epoch; the first is the one to raise, and a `cost` among
             them breaks ties. The best epoch's weights are kept; without it, the last epoch's.
         patience: Stop after this many epochs without improvement.
@@ -95,7 +98,7 @@ def train(
         The history. Ctrl-C ends training early with the best weights so far; `stopped` tells.
     """
     steps = _optimizer(optimizer, network, learning_rate, weight_decay)
-    state = _State(network, steps)
+    state = _State(network, steps, average)
     if resume and run is not None and run.checkpoint.exists():
         state.load(run.checkpoint)
         if rank_and_world()[0] == 0:
@@ -109,13 +112,14 @@ def train(
             started = time.perf_counter()
             loader.set_epoch(epoch)
             with seeded(seed, epoch):
-                record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16)
+                record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16, state.step)
             record = {"epoch": epoch, **record}
-            if evaluate is not None:
-                record |= _evaluated(evaluate, network, epoch)
-            record["seconds"] = time.perf_counter() - started
-            _warn_of_collapse(record, history.epochs, loss.scaling)
-            state.take(record)
+            with state.averaged():
+                if evaluate is not None:
+                    record |= _evaluated(evaluate, network, epoch)
+                record["seconds"] = time.perf_counter() - started
+                _warn_of_collapse(record, history.epochs, loss.scaling)
+                state.take(record)
             if run is not None and rank_and_world()[0] == 0:
                 state.save(run.checkpoint)
                 run.append_history(cast("dict[str, JSON]", record))
@@ -135,6 +139,7 @@ def _one_epoch(
     epoch: int,
     clip: float | None,
     bfloat16: bool,
+    on_step: Callable[[], None],
 ) -> Epoch:
     """One pass over the batches; returns the terms of the objective, summed or averaged as the loss scales them."""
     network.train()
@@ -154,6 +159,7 @@ def _one_epoch(
         if clip is not None:
             nn.utils.clip_grad_norm_(parameters, clip)
         steps.step()
+        on_step()
         sums += terms
     means = sums / len(loader)
     over_ranks = sum_over_ranks(torch.cat([sums if loss.scaling == "sum" else means, means[-2:]])).tolist()
@@ -171,10 +177,12 @@ def seeded(seed: int, step: int = 0) -> Iterator[None]:
 
 
 class _State:
-    """Everything that changes while training: weights, optimizer, history, and the best weights so far."""
+    """Everything that changes while training: weights, their average, optimizer, history, the best weights so far."""
 
-    def __init__(self, network: nn.Module, steps: torch.optim.Optimizer) -> None:
-        self.network, self.steps = network, steps
+    def __init__(self, network: nn.Module, steps: torch.optim.Optimizer, average: float | None) -> None:
+        self.network, self.steps, self.average = network, steps, average
+        self.mean: dict[str, Tensor] = {}
+        self.num_averaged = 0
         self.history = History()
         self.best: dict[str, Tensor] = {}
         self.last: dict[str, Tensor] = {}
@@ -193,6 +201,34 @@ class _State:
             self.best_score, self.history.best_epoch = score, int(record["epoch"])
             self.best = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
 
+    @torch.no_grad()
+    def step(self) -> None:
+        """Takes the weights after a step into their average, which starts as a plain mean of the first few."""
+        if self.average is None:
+            return
+        now = self.network.state_dict()
+        self.mean = self.mean or {name: t.clone() for name, t in now.items()}
+        kept = min(self.average, (self.num_averaged + 1) / (self.num_averaged + 10))
+        self.num_averaged += 1
+        for name, tensor in self.mean.items():
+            if tensor.is_floating_point():
+                tensor.lerp_(now[name], 1 - kept)
+            else:
+                tensor.copy_(now[name])  # a count, say
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Gives the network its averaged weights inside, if there are any, and its own after."""
+        if not self.mean:
+            yield
+            return
+        own = {name: t.clone() for name, t in self.network.state_dict().items()}
+        self.network.load_state_dict(self.mean)
+        try:
+            yield
+        finally:
+            self.network.load_state_dict(own)
+
     def restore_best(self) -> None:
         """The best weights; where nothing tells epochs apart, those of the last whole epoch."""
         if self.best or self.last:
@@ -201,19 +237,22 @@ class _State:
     def save(self, file: Path) -> None:
         tensors = {f"network.{k}": v for k, v in self.network.state_dict().items()}
         tensors |= {f"best.{k}": v.clone() for k, v in self.best.items()}
+        tensors |= {f"mean.{k}": v.clone() for k, v in self.mean.items()}
         for i, values in self.steps.state_dict()["state"].items():
             tensors |= {f"optimizer.{i}.{k}": v for k, v in values.items() if isinstance(v, Tensor)}
         state = {
             "epochs": self.history.epochs,
             "best_epoch": self.history.best_epoch,
             "best_score": list(self.best_score) if self.best else None,
+            "num_averaged": self.num_averaged,
         }
         save_tensors(file, tensors, cast("dict[str, JSON]", state))
 
     def load(self, file: Path) -> None:
         tensors, state = load_tensors(file)
         load_into(self.network, _under("network.", tensors), f"{file} is of another network than this one")
-        self.best = _under("best.", tensors)
+        self.best, self.mean = _under("best.", tensors), _under("mean.", tensors)
+        self.num_averaged = cast(int, state.get("num_averaged", 0))
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", tensors).items():
             index, _, key = name.partition(".")

@@ -70,7 +70,24 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         (("reproduce", "pub[/med]"), "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from pubmed"),
         (
             ("reproduce", "pubmed", "--rows", "fnn"),
-            "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from ffnn, ngm",
+            "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from linear, semi-embedding, manifold, tsvm, "
+            "label-propagation, graph-embedding, planetoid-i, planetoid-g, planetoid-t, gcn, ffnn, ngm, ngm-self, ours",
+        ),
+        (
+            ("reproduce", "pubmed", "--dataset", "coro"),
+            "error: unknown data set 'coro' (did you mean 'cora'?); choose from pubmed, cora, citeseer",
+        ),
+        (
+            ("reproduce", "pubmed", "--setting", "out"),
+            "error: setting is 'out'; choose from inductive, transductive, both",
+        ),
+        (
+            ("reproduce", "pubmed", "--plot", "a.svg"),
+            "error: --plot a.svg has nothing to draw; give --curve as well",
+        ),
+        (
+            ("reproduce", "pubmed", "--curve", "--rows", "gcn"),
+            "error: row 'gcn' cannot predict nodes outside the graph; leave it out of the curve",
         ),
         (
             ("datasets", "--fetch", "cra"),
@@ -109,7 +126,8 @@ def test_reproduce_prints_the_agreed_json_and_nothing_else(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["table"] == "pubmed"
-    (row,) = result["rows"]
+    row, other = result["rows"]
+    assert (other["setting"], other["paper"]) == ("transductive", None)  # published is the inductive figure
     assert {"method", "setting", "metric", "mean", "std", "seeds", "paper", "seconds"} <= set(row)
     assert {"dataset", "protocol", "threshold", "labels"} <= set(row)
     assert (row["method"], row["setting"], row["metric"], row["seeds"]) == ("FFNN", "inductive", "accuracy", 2)

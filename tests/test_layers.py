@@ -19,7 +19,9 @@ LAYERS = [
     "files",
     "graph_files",
     "graph",
+    "spread",
     "build",
+    "inputs",
     "distances",
     "ordering",
     "rows",
@@ -31,6 +33,7 @@ LAYERS = [
     "run",
     "training",
     "methods",
+    "comparators",
     "datasets",
     "__init__",  # the public names; only what stands below may say `from ngm import Graph`
     "reproduce",

@@ -121,6 +121,22 @@ def test_sparse_dropout_drops_stored_entries_and_scales_the_rest(hidden: tuple[i
     assert set(x.values().tolist()) == {1.0}  # the caller's rows are left as they were
 
 
+def test_rows_of_unit_length_are_what_the_first_layer_gets_dense_and_sparse() -> None:
+    network = FFNN(4, 2, hidden=(3,), unit_rows=True).eval()
+    plain = FFNN(4, 2, hidden=(3,)).eval()
+    plain.load_state_dict(network.state_dict())
+    x = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 0.0]])
+    scaled = torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]])
+    torch.testing.assert_close(network(x), plain(scaled))
+    torch.testing.assert_close(network(x.to_sparse_csr()), plain(scaled))
+
+
+def test_scaling_rows_leaves_the_inputs_alone() -> None:
+    x = torch.tensor([[3.0, 4.0]]).to_sparse_csr()
+    FFNN(2, 2, hidden=(3,), unit_rows=True)(x)
+    assert x.values().tolist() == [3.0, 4.0]
+
+
 def test_each_layer_has_its_own_dropout() -> None:
     network = seeded_ffnn((50, 40), dropout=0.5, input_dropout=0.25).train()
     assert [block.dropout.p for block in network.hidden] == [0.25, 0.5]

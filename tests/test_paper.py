@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, Regularizer
+from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
+from ngm.methods.recipes import resolve
 from tests.conftest import Problem, make_problem, random_graph, run_ranks
 
 ALPHAS = {"alpha_ll": 0.3, "alpha_lu": 0.2, "alpha_uu": 0.1}
@@ -177,6 +178,7 @@ def test_without_alphas_training_is_equation_1_step_by_step(problem: Problem) ->
     )
     plain = NGMClassifier(epochs=1, **{k: v for k, v in settings.items() if k != "epochs"})
     plain.classes_, plain.dtype_ = np.arange(3), torch.float64
+    plain.settings_ = resolve(plain)
     network = plain._make_network(6, 3)
     steps = torch.optim.Adam(network.parameters(), lr=1e-3)
     loader = EdgeLoader(problem.x, problem.y, None, batch_size=4, seed=2, dtype=torch.float64)
@@ -223,6 +225,11 @@ def test_label_propagation_is_the_limit_of_free_label_distributions() -> None:
     closed = torch.linalg.lstsq(system, seeds @ y.clamp(min=0).double()).solution
     torch.testing.assert_close(free.weight[reached].detach(), closed[reached], rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(closed[reached].sum(dim=1), torch.ones(int(reached.sum())).double())
+    known = torch.where(y[:, 0] >= 0, y.argmax(dim=1), -1)
+    ours = LabelPropagation(mu1=1, mu2=mu2, mu3=0, tolerance=1e-6).fit(None, known, graph=graph)
+    assert torch.from_numpy(ours.reached_).equal(reached)
+    found = torch.from_numpy(ours.label_distributions_).double()
+    torch.testing.assert_close(found[reached], free.weight[reached].detach(), rtol=1e-4, atol=1e-4)
 
 
 RANKS = """

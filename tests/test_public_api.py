@@ -32,6 +32,20 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "NGMClassifier.save": {"self": REQUIRED, "folder": REQUIRED},
     "NGMRegressor.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None},
     "NGMRegressor.predict": {"self": REQUIRED, "x": REQUIRED},
+    "LabelPropagation": {"mu1": 1.0, "mu2": 0.5, "mu3": 0.01},
+    "LabelPropagation.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None},
+    "LabelPropagation.predict": {"self": REQUIRED, "x": REQUIRED},
+    "LabelPropagation.predict_proba": {"self": REQUIRED, "x": REQUIRED},
+    "SelfTraining": {"estimator": REQUIRED},
+    "SelfTraining.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None, "truth": None},
+    "SelfTraining.predict": {"self": REQUIRED, "x": REQUIRED},
+    "SelfTraining.predict_proba": {"self": REQUIRED, "x": REQUIRED},
+    "SelfTraining.save": {"self": REQUIRED, "folder": REQUIRED},
+    "CoTraining": {"estimator": REQUIRED, "propagation": None},
+    "CoTraining.fit": {"self": REQUIRED, "x": REQUIRED, "y": REQUIRED, "graph": None, "truth": None},
+    "CoTraining.predict": {"self": REQUIRED, "x": REQUIRED},
+    "CoTraining.predict_proba": {"self": REQUIRED, "x": REQUIRED},
+    "CoTraining.save": {"self": REQUIRED, "folder": REQUIRED},
     "load": {"folder": REQUIRED, "network": None},
 }
 # Arguments that are given by name; each has a default.
@@ -41,6 +55,9 @@ BY_NAME: dict[str, set[str]] = {
     "Regularizer": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "influence"},
     "NGMClassifier": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
     "NGMRegressor": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
+    "LabelPropagation": {"mu1", "mu2", "mu3", "prior", "keep", "k", "influence", "solver", "tolerance", "max_steps"},
+    "SelfTraining": {"rounds", "candidates", "teacher", "confidence", "per_round", "balance", "soft", "relabel"},
+    "CoTraining": {"propagation", "rounds", "temperature", "confidence", "patience"},
 }
 FIELDS: dict[str, set[str]] = {
     "Graph": {"num_nodes", "edges", "weight", "directed"},

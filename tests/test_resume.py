@@ -24,6 +24,8 @@ RESUMED = [
     {"validation": 0.4},
     {"validation": 0.4, "patience": 2, "epochs": 9},
     {"sampling": "balanced", "labels": "edges"},
+    {"average": 0.9},
+    {"average": 0.9, "validation": 0.4},
 ]
 
 

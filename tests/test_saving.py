@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
+from ngm.methods.recipes import RECIPES
 from ngm.methods.saving import begin, settings_as_json
 from ngm.rows import Inputs
 
@@ -167,10 +169,21 @@ def test_a_run_folder_holds_the_files_that_are_documented(tmp_path: Path) -> Non
         "out_features": 2,
         "is_table": True,
         "feature_names": None,
+        "settings": vars(model.settings_),
         "task": "classes",
         "classes": ["no", "yes"],
         "classes_type": "|O",
     }
+
+
+def test_a_model_predicts_as_it_was_trained_whatever_its_recipe_says_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = NGMClassifier(**SMALL).fit(X, WORDS, graph=GRAPH)
+    model.save(tmp_path / "run")
+    later = dataclasses.replace(RECIPES["paper"], unit_rows=True)
+    monkeypatch.setitem(RECIPES, "paper", later)
+    np.testing.assert_array_equal(load(tmp_path / "run").predict_proba(X), model.predict_proba(X))
 
 
 def test_settings_that_json_has_not_are_noted_by_name() -> None:
@@ -294,11 +307,11 @@ def test_a_folder_that_is_no_run_is_not_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"learning_rate": 0.5}, "learning_rate=0.001, now it is 0.5"),
+        ({"learning_rate": 0.5}, "learning_rate=None, now it is 0.5"),
         ({"hidden": (8, 8)}, "hidden=[8], now it is [8, 8]"),
         ({"network": Tied}, "network='ffnn', now it is 'function Tied'"),
         ({"seed": 1}, "seed=0, now it is 1"),
-        ({"alpha_uu": [0.2]}, "alpha_uu=0.2, now it is [0.2]"),
+        ({"alpha_uu": [0.2]}, "alpha_uu=None, now it is [0.2]"),
     ],
 )
 def test_resume_with_another_setting_is_refused(changed: dict, said: str, tmp_path: Path) -> None:

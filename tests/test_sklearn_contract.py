@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ngm import NGMClassifier, NGMRegressor
+from ngm import LabelPropagation, NGMClassifier, NGMRegressor
 
 
 def _expected(estimator: BaseEstimator) -> dict[str, str]:
@@ -16,6 +16,6 @@ def _expected(estimator: BaseEstimator) -> dict[str, str]:
     return {}
 
 
-@parametrize_with_checks([NGMClassifier(), NGMRegressor()], expected_failed_checks=_expected)
+@parametrize_with_checks([NGMClassifier(), NGMRegressor(), LabelPropagation()], expected_failed_checks=_expected)
 def test_scikit_learn_finds_its_contract_kept(estimator: BaseEstimator, check: Callable[[BaseEstimator], None]) -> None:
     check(estimator)

@@ -51,6 +51,46 @@ def test_same_seed_gives_same_bits_and_another_seed_others(data) -> None:
     assert not same_bits(weights(runs[0]), weights(runs[2]))
 
 
+def test_averaged_weights_are_the_running_mean_of_the_weights_after_each_step(data) -> None:
+    x, y, graph = data
+    seen: list[torch.Tensor] = []
+
+    class Noted(NGMLoss):
+        def forward(self, network, batch):
+            seen.append(network.output.weight.detach().clone())  # before the step
+            return super().forward(network, batch)
+
+    with seeded(0):
+        network = FFNN(5, 2, hidden=(8,))
+    loader = EdgeLoader(x, y, graph, batch_size=16, seed=0)
+    train(network, loader, Noted(alpha_ll=0.1), epochs=3, learning_rate=0.1, average=0.9)
+    with seeded(0):
+        other = FFNN(5, 2, hidden=(8,))
+    train(other, loader, NGMLoss(alpha_ll=0.1), epochs=3, learning_rate=0.1)
+    after = [*seen[1:], other.output.weight.detach()]  # the weights after each step
+    mean = after[0].clone()
+    for i, weight in enumerate(after):
+        kept = min(0.9, (i + 1) / (i + 10))
+        mean = kept * mean + (1 - kept) * weight
+    torch.testing.assert_close(network.output.weight.detach(), mean)
+
+
+def test_evaluation_is_of_the_averaged_weights(data) -> None:
+    x, y, graph = data
+    with seeded(0):
+        network = FFNN(5, 2, hidden=(8,))
+    scored: list[torch.Tensor] = []
+
+    def evaluate(module: nn.Module) -> dict[str, float]:
+        scored.append(module.output.weight.detach().clone())
+        return {"accuracy": float(len(scored))}
+
+    loader = EdgeLoader(x, y, graph, batch_size=16, seed=0)
+    train(network, loader, NGMLoss(), epochs=2, learning_rate=0.1, average=0.9, evaluate=evaluate)
+    assert torch.equal(network.output.weight, scored[-1])
+    assert not torch.equal(scored[0], scored[1])
+
+
 def test_seed_decides_initial_weights_dropout_and_batches(data) -> None:
     x, y, graph = data
 

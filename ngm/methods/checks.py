@@ -22,25 +22,29 @@ from ngm.training import check_optimizer
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
+    from ngm.methods.recipes import Settings
 
 _ROWS_AT_ONCE = 65_536
 
 
-def check_settings(estimator: NGMEstimator) -> None:
+def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
     """Numbers out of range, before anything is computed; names are checked where they are looked up."""
     for name in ("epochs", "batch_size", "patience", "learning_rate", "clip"):
-        value = getattr(estimator, name)
+        value = getattr(settings if hasattr(settings, name) else estimator, name)
         whole = name in ("epochs", "batch_size", "patience")
-        if value is None and name in ("patience", "clip"):
+        if value is None and name in ("epochs", "patience", "clip"):
             continue
         if not isinstance(value, Integral if whole else Real) or not 0 < float(value) < float("inf"):
             raise ValueError(f"{name} is {value!r}; it must be a {'whole ' if whole else ''}number greater than 0")
     if not isinstance(estimator.seed, Integral) or estimator.seed < 0:
         raise ValueError(f"seed is {estimator.seed!r}; it must be a whole number of at least 0")
-    if not isinstance(estimator.weight_decay, Real) or not 0 <= estimator.weight_decay < float("inf"):
-        raise ValueError(f"weight_decay is {estimator.weight_decay}; it must be at least 0")
-    if not isinstance(estimator.dropout, Real) or not 0 <= estimator.dropout < 1:
-        raise ValueError(f"dropout is {estimator.dropout}; it must be at least 0 and below 1")
+    decay = settings.weight_decay
+    if decay is not None and (not isinstance(decay, Real) or not 0 <= decay < float("inf")):
+        raise ValueError(f"weight_decay is {decay}; it must be at least 0")
+    for name in ("dropout", "input_dropout", "average"):
+        value = getattr(settings, name)
+        if value is not None and (not isinstance(value, Real) or not 0 <= float(value) < 1):
+            raise ValueError(f"{name} is {value}; it must be at least 0 and below 1")
     if not isinstance(estimator.hidden, Sequence | np.ndarray):
         raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
     if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
@@ -92,6 +96,14 @@ def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
                 "from_networkx or from_pyg"
             )
     return cast("list[Graph]", graphs)
+
+
+def one_graph(graphs: Sequence[Graph]) -> Graph:
+    """All edges of several graphs over the same nodes, direction aside; an edge in several has its largest weight."""
+    if len(graphs) == 1:
+        return graphs[0]
+    edges, weight = torch.cat([g.edges for g in graphs]), torch.cat([g.weight for g in graphs])
+    return Graph.from_edges(edges, weight, graphs[0].num_nodes)
 
 
 def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
@@ -14,10 +15,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from torch import Tensor
 
+from ngm.graph import Graph
+from ngm.methods.checks import one_graph
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.targets import Task, check_length, encode_classes, plain, unlabeled_rows
+from ngm.methods.teachers import taught
 from ngm.metrics import accuracy, f1
-from ngm.rows import Inputs
+from ngm.rows import Inputs, num_rows
 from ngm.run import JSON
 
 
@@ -31,7 +35,9 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
 
     Args:
         hidden: Widths of the hidden layers of network "ffnn".
-        alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph.
+        alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph. None, here and below:
+            as the recipe says (0.2 for "paper"; where all three are None, a graph of 1,000 edges or more has to tell
+            something about what is predicted, else it is left out with a warning).
         alpha_lu: Weight of distances across labelled-unlabelled edges.
         alpha_uu: Weight of distances across unlabelled-unlabelled edges. All three 0: a plain network.
         distance: "l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js", or a function.
@@ -39,14 +45,20 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         influence: On directed graphs, "source", "target" or "both": which end pulls the other.
         scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
         network: "ffnn", or a function (in_features, out_features) -> nn.Module.
-        dropout: Share of hidden units dropped while training ("ffnn").
-        epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps.
+        recipe: "paper" trains on the labels and the edges; "strong" first has teachers that see whole neighbourhoods
+            label every node softly, then trains on that (docs/few-labels.md). Settings that are None are the recipe's.
+        dropout: Share of hidden units dropped while training ("ffnn"); "paper": 0, "strong": 0.5.
+        input_dropout: Share of the inputs dropped while training ("ffnn"); 0 and 0.5.
+        unit_rows: Scale each row of x to length 1 in the network ("ffnn"), new rows too; False and True.
+        epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps; 100
+            for "paper", as many as make 500 steps for "strong".
         batch_size: Edges in a batch (labelled rows where no edge is used).
         sampling: "plain", or "balanced" to see every class in every batch.
         labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).
         optimizer: "adam", "adamw" or "sgd" (momentum .9).
-        learning_rate: Size of a step.
-        weight_decay: L2 penalty on the weights.
+        learning_rate: Size of a step; 0.001 and 0.005.
+        weight_decay: L2 penalty on the weights; 0, and one over the number of nodes that are labelled, softly or not.
+        average: Keep an exponential average of the weights, which forgets 1 - average per step; none and 0.99.
         clip: Largest norm of the gradient.
         bfloat16: Compute in bfloat16 where that is safe.
         dtype: "float32" or "float64"; by default as x is, so give x as float32 where speed matters.
@@ -63,6 +75,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         history_: Cost terms, |h| and validation metric of every epoch.
         edges_by_kind_: How many LL, LU and UU edges were trained on.
         n_iter_: Epochs done.
+        settings_: What was used where a setting is None.
+        graph_tells_: False where the graph was left out.
 
     >>> from ngm import Graph
     >>> x = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
@@ -81,8 +95,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
         """(n, C) shares that add up to 1, or (n, L) probabilities of each label by itself."""
         logits = self._run(x, lambda rows: self.network_(rows))
-        squashed = torch.sigmoid if self.task_ == "labels" else _softmax
-        out: NDArray[np.floating] = squashed(torch.from_numpy(logits)).numpy()
+        out: NDArray[np.floating] = self._squash(torch.from_numpy(logits)).numpy()
         return out
 
     def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -120,6 +133,34 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             raise ValueError(f"row {row} of the y of validation has no label; leave such rows out")
         return encoded.targets
 
+    def _teach(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        sample_weight: ArrayLike | None,
+    ) -> tuple[Tensor, Tensor]:
+        strong = "recipe is 'strong', which"
+        if self.task_ == "labels":
+            raise ValueError(f"{strong} takes one class per row; y has several labels per row, so set recipe='paper'")
+        if not graphs:
+            raise ValueError(f"{strong} learns from a graph; give graph=, or set recipe='paper'")
+        if sample_weight is not None:
+            raise ValueError(f"{strong} takes no sample_weight; leave it out, or set recipe='paper'")
+        if not isinstance(inputs, np.ndarray) and not sp.issparse(inputs):
+            raise ValueError(
+                f"{strong} averages rows of x, and x is a {type(inputs).__name__}; give a table, or use ngm.CoTraining"
+            )
+        nodes = num_rows(inputs)
+        if any(graph.num_nodes != nodes for graph in graphs):
+            raise ValueError(f"the graph has {graphs[0].num_nodes} nodes, x has {nodes} rows; a node is a row of x")
+        graph = one_graph(graphs)
+        return taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, len(self.classes_), self.seed)
+
+    def _squash(self, logits: Tensor) -> Tensor:
+        return torch.sigmoid(logits) if self.task_ == "labels" else torch.softmax(logits, dim=1)
+
     def _out_features(self, targets: Tensor) -> int:
         return len(self.classes_)
 
@@ -143,7 +184,3 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _softmax(logits: Tensor) -> Tensor:
-    return torch.softmax(logits, dim=1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -21,7 +23,9 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods import saving
-from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
+from ngm.methods.checks import check_features, check_graphs, check_settings, one_graph, warn_of_idle_graph
+from ngm.methods.recipes import Recipe, resolve
+from ngm.methods.trust import FEWEST, LEAST, look
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.names import nearest
 from ngm.networks import NETWORKS
@@ -41,22 +45,26 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """Settings of an NGM estimator; see `NGMClassifier` for what each means."""
 
     hidden: Sequence[int] = (250, 100)
-    alpha_ll: float | Sequence[float] = 0.2
-    alpha_lu: float | Sequence[float] = 0.2
-    alpha_uu: float | Sequence[float] = 0.2
+    alpha_ll: float | Sequence[float] | None = None
+    alpha_lu: float | Sequence[float] | None = None
+    alpha_uu: float | Sequence[float] | None = None
     distance: str | Distance = "l2"
     layer: str | None = None
     influence: Influence = "both"
     scaling: Scaling = "mean"
     network: Network = "ffnn"
-    dropout: float = 0.0
-    epochs: int = 100
+    recipe: Recipe = "paper"
+    dropout: float | None = None
+    input_dropout: float | None = None
+    unit_rows: bool | None = None
+    epochs: int | None = None
     batch_size: int = 512
     sampling: Sampling = "plain"
     labels: Labels = "every_batch"
     optimizer: OptimizerName = "adam"
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.0
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    average: float | None = None
     clip: float | None = None
     bfloat16: bool = False
     dtype: Literal["float32", "float64"] | None = None
@@ -88,12 +96,16 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The estimator itself, fitted.
         """
         self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
-        check_settings(self)
+        self.settings_ = resolve(self)
+        check_settings(self, self.settings_)
         inputs = check_features(self, x, reset=True)
         self.dtype_ = _dtype(self.dtype, inputs, self.bfloat16)
         targets, labeled = self._encode(y, num_rows(inputs))
         graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
+        if self.recipe == "strong":
+            targets, told = self._teach(inputs, targets, held_out.labeled, graphs, sample_weight)
+            held_out = replace(held_out, labeled=told)
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         with process_group() as (rank, world):
@@ -113,6 +125,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 world=world,
             )
             warn_of_idle_graph(loader, loss, graphs)
+            self.graph_tells_ = self._look(inputs, targets, held_out.labeled, graphs, loss)
+            if not self.graph_tells_:
+                none = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)
+                loss = NGMLoss(
+                    [none] * len(graphs), cost=self._cost(), scaling=self.scaling
+                )  # as many steps as with it
             self._widths = self._in_features(inputs), self._out_features(targets)
             self.network_ = self._make_network(*self._widths)
             self._try_network(inputs)
@@ -179,10 +197,21 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # How the parts meet
 
+    def _teach(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        sample_weight: ArrayLike | None,
+    ) -> tuple[Tensor, Tensor]:
+        """The strong recipe's targets: (shares (n, C), (n,) mask of the nodes that have any)."""
+        raise ValueError(f"recipe is 'strong', which is for classes; {type(self).__name__} takes recipe='paper'")
+
     def _loss(self, graphs: int) -> NGMLoss:
         """A regularizer per graph; an alpha given as a list has one entry per graph."""
         count = max(graphs, 1)
-        alphas = (self.alpha_ll, self.alpha_lu, self.alpha_uu)
+        alphas = (self.settings_.alpha_ll, self.settings_.alpha_lu, self.settings_.alpha_uu)
         names = ("alpha_ll", "alpha_lu", "alpha_uu")
         per = [per_graph(name, alpha, count) for name, alpha in zip(names, alphas, strict=True)]
         regularizers = [
@@ -198,6 +227,38 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ]
         return NGMLoss(regularizers, cost=self._cost(), scaling=self.scaling)
 
+    def _look(self, inputs: Inputs, targets: Tensor, labeled: Tensor, graphs: Sequence[Graph], loss: NGMLoss) -> bool:
+        """Whether the graphs are to be used. Alphas that were given are obeyed; else a graph must tell something."""
+        given = any(alpha is not None for alpha in (self.alpha_ll, self.alpha_lu, self.alpha_uu))
+        if given or not any(loss.kinds) or sum(graph.num_edges for graph in graphs) < FEWEST:
+            return True
+        widths = self._in_features(inputs), self._out_features(targets)
+        seen = look(
+            one_graph(graphs),
+            inputs,
+            self._scaled(targets),
+            labeled,
+            self._make_network(*widths),
+            loss.cost,
+            self._squash,
+            self.seed,
+            self.dtype_,
+        )
+        if seen.tells:
+            return True
+        warnings.warn(
+            f"the graph tells nothing and is left out: across its edges, predictions agree {seen.deviations:+.1f} "
+            f"standard deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; "
+            "give alphas to use it all the same",
+            UserWarning,
+            stacklevel=3,
+        )
+        return False
+
+    def _squash(self, logits: Tensor) -> Tensor:
+        """Logits to predictions."""
+        return logits
+
     def _train(
         self,
         loader: EdgeLoader,
@@ -207,6 +268,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         truth = self._scaled(held_out.y)
+        decay = self.settings_.weight_decay
 
         def evaluate(network: nn.Module) -> dict[str, float]:
             logits = self._logits(held_out.x)
@@ -217,13 +279,14 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.network_,
             loader,
             loss,
-            epochs=self.epochs,
+            epochs=self.settings_.epochs or math.ceil(self.settings_.steps / max(len(loader), 1)),
             seed=self.seed,
             optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
+            learning_rate=self.settings_.learning_rate,
+            weight_decay=1 / int(loader.labeled.sum()) if decay is None else decay,
             clip=self.clip,
             bfloat16=self.bfloat16,
+            average=self.settings_.average,
             evaluate=evaluate if held_out.any else None,
             patience=self.patience,
             run=run,
@@ -260,7 +323,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                     f"{', '.join(NETWORKS)}, or give a function (in_features, out_features) -> nn.Module"
                 )
             return NETWORKS[self.network](
-                in_features, out_features, hidden=tuple(self.hidden), dropout=self.dropout
+                in_features,
+                out_features,
+                hidden=tuple(self.hidden),
+                dropout=self.settings_.dropout,
+                input_dropout=self.settings_.input_dropout,
+                unit_rows=self.settings_.unit_rows,
             ).to(self.device, self.dtype_)
 
     def _try_network(self, inputs: Inputs) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ngm.methods.recipes import Settings, resolve
 from ngm.run import JSON, Run
 from ngm.training import History, load_into
 
@@ -109,6 +110,8 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
     """Takes back what `_model` wrote."""
     try:
         estimator._recall(model)
+        used = cast("dict[str, JSON] | None", model.get("settings"))  # as they were, whatever the recipe says now
+        estimator.settings_ = resolve(estimator) if used is None else Settings(**used)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
     estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
@@ -167,6 +170,7 @@ def _model(estimator: NGMEstimator) -> dict[str, JSON]:
         "out_features": estimator._widths[1],
         "is_table": hasattr(estimator, "n_features_in_"),
         "feature_names": None if names is None else names.tolist(),
+        "settings": {name: _as_json(value) for name, value in vars(estimator.settings_).items()},
         **estimator._describe(),
     }
 

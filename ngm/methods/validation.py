@@ -59,16 +59,20 @@ def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> 
         own = check_features(estimator, cast(Inputs, wanted[0]), reset=False)
         truth = estimator._encode_known(cast(ArrayLike, wanted[1]), num_rows(own), int(y[0].numel()))
         return HeldOut(own, truth, labeled)
-    if isinstance(wanted, float | np.floating):
-        ids = _share(float(wanted), y, labeled, estimator.seed)
-    else:
-        ids = _named(cast("Sequence[int]", wanted), labeled)
+    ids = chosen_rows(cast("float | Sequence[int]", wanted), y, labeled, estimator.seed)
     rest = labeled.clone()
     rest[ids] = False
     if not rest.any():
         raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
     some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, estimator.dtype_)
     return HeldOut(some, y[ids], rest)
+
+
+def chosen_rows(wanted: float | Sequence[int], y: Tensor, labeled: Tensor, seed: int) -> Tensor:
+    """(v,) ids of the labelled rows to validate on: a share of them drawn by class, or those that are named."""
+    if isinstance(wanted, float | np.floating):
+        return _share(float(wanted), y, labeled, seed)
+    return _named(wanted, labeled)
 
 
 def _share(share: float, y: Tensor, labeled: Tensor, seed: int) -> Tensor:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 
+from ngm.reproduce.scores import Score
 from ngm.run import JSON
 
 
@@ -63,13 +64,48 @@ class Table:
         return {"table": self.name, "rows": rows, "notes": list(self.notes)}
 
 
+def summary(
+    scores: Sequence[Score],
+    *,
+    method: str,
+    setting: str,
+    metric: str = "accuracy",
+    paper: float | None = None,
+    dataset: str | None = None,
+    labels: int | None = None,
+) -> Row:
+    """A row from the scores of its seeds.
+
+    Args:
+        scores: One per seed.
+        method: See `Row`, as for the others.
+        setting: See `Row`.
+        metric: See `Row`.
+        paper: See `Row`.
+        dataset: See `Row`.
+        labels: See `Row`.
+    """
+    values = [score.value for score in scores]
+    return Row(
+        method=method,
+        setting=setting,
+        metric=metric,
+        mean=statistics.fmean(values),
+        std=statistics.stdev(values) if len(values) > 1 else 0.0,
+        seeds=len(values),
+        paper=paper,
+        seconds=statistics.fmean(score.seconds for score in scores),
+        dataset=dataset,
+        labels=labels,
+    )
+
+
 def measured(
     scores_of: Callable[[int], float],
     seeds: int,
     *,
     method: str,
     setting: str,
-    metric: str = "accuracy",
     paper: float | None = None,
     dataset: str | None = None,
     on_seed: Callable[[], None] = lambda: None,
@@ -79,26 +115,16 @@ def measured(
     Args:
         scores_of: Seed -> score.
         seeds: How many; they are 0, 1, 2, ...
-        method: See `Row`, as for the other names that it has too.
+        method: See `Row`, as for the next three.
         setting: See `Row`.
-        metric: See `Row`.
         paper: See `Row`.
         dataset: See `Row`.
         on_seed: Called after each seed.
     """
-    started = time.perf_counter()
     scores = []
     for seed in range(seeds):
-        scores.append(scores_of(seed))
+        started = time.perf_counter()
+        value = scores_of(seed)
+        scores.append(Score(value, time.perf_counter() - started))
         on_seed()
-    return Row(
-        method=method,
-        setting=setting,
-        metric=metric,
-        mean=statistics.fmean(scores),
-        std=statistics.stdev(scores) if seeds > 1 else 0.0,
-        seeds=seeds,
-        paper=paper,
-        seconds=(time.perf_counter() - started) / seeds,
-        dataset=dataset,
-    )
+    return summary(scores, method=method, setting=setting, paper=paper, dataset=dataset)

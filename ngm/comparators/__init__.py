@@ -1,0 +1,1 @@
+"""Methods to compare with, each with the same `fit(x, y, graph=)`."""

@@ -1,0 +1,1 @@
+"""Inputs made from the graph: something with a row per node."""

@@ -1,0 +1,159 @@
+"""Co-training of Eq. 2 and Eq. 3: label propagation and the network teach each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ngm.graph import Graph
+from ngm.methods.classifier import NGMClassifier
+from ngm.methods.propagation import LabelPropagation
+from ngm.methods.rounds import (
+    Known,
+    Round,
+    as_targets,
+    best_round,
+    check_rounds,
+    fresh,
+    known_classes,
+    measured_round,
+    one_hot,
+    propagated,
+    save_rounds,
+)
+from ngm.rows import Inputs
+
+
+@dataclass(eq=False, repr=False)
+class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Label propagation teaches the network, whose predictions are the prior of the next propagation.
+
+    Round 0 propagates the seeds alone. Its distributions are the targets on which the network is trained by Eq. 3; what
+    the network predicts is the prior U of Eq. 2 in the next round, for every node its own. Where labels are few this
+    carries much further than attraction alone: the network has targets at every node that a label reaches.
+
+    Args:
+        estimator: Classifier whose `fit` takes soft labels and a graph; a fresh copy is trained every round. Its
+            `validation` rows are scored every round and not trained on with their true labels.
+        propagation: Label propagation of the rounds after the first, with the network as its prior; None for clamped
+            seeds, mu2 = 0.5 and mu3 = 1. The first round has its settings and no prior.
+        rounds: Trainings.
+        temperature: Targets are raised to 1 / temperature and scaled to add up to 1: below 1 sharpens them.
+        confidence: Nodes whose largest target is smaller are left unlabelled.
+        patience: Rounds without improvement on validation after which to stop.
+
+    Attributes:
+        estimator_: The estimator of the best round on validation, or of the last where there is none.
+        classes_: (C,) class names.
+        history_: A `Round` for each training.
+        best_round_: Which of them is kept.
+        targets_: (n, C) what the last training was told; a row of -1 where nothing.
+        stopped_: Why it ended, in words.
+    """
+
+    estimator: NGMClassifier
+    propagation: LabelPropagation | None = None
+    rounds: int = 3
+    temperature: float = 1.0
+    confidence: float = 0.0
+    patience: int | None = None
+
+    def fit(
+        self,
+        x: Inputs,
+        y: ArrayLike,
+        graph: Graph | None = None,
+        truth: ArrayLike | None = None,
+        on_round: Callable[[Round], None] | None = None,
+    ) -> CoTraining:
+        """Trains in rounds.
+
+        Args:
+            x: Inputs, a row per node.
+            y: (n,) classes, -1, None or NaN = unlabelled.
+            graph: Graph over the rows.
+            truth: (n,) true classes where known; only for `history_`, never for training.
+            on_round: Called with each round's record.
+        """
+        self._check()
+        check_rounds(self.estimator, graph, self.patience)
+        if graph is None:
+            raise ValueError("co-training propagates labels over a graph; give graph=")
+        known = known_classes(self.estimator, x, y, truth)
+        self.classes_, self.history_, self.stopped_ = known.classes, [], "all rounds done"
+        prior: NDArray[np.float32] | None = None
+        before = known.labels >= 0
+        for i in range(self.rounds):
+            self.targets_ = self._teach(known, graph, prior)
+            targets = as_targets(self.targets_)
+            fitted = fresh(self.estimator, targets, known)
+            fitted.fit(x, targets, graph=graph)
+            told = np.where(self.targets_[:, 0] >= 0, self.targets_.argmax(axis=1), -1)
+            self.history_.append(measured_round(i, fitted, told, (told >= 0) & ~before, known))
+            before = told >= 0
+            if on_round is not None:
+                on_round(self.history_[-1])
+            if best_round(self.history_) == i:
+                self.estimator_, self.best_round_ = fitted, i
+            if self.patience is not None and i - self.best_round_ >= self.patience:
+                self.stopped_ = f"validation has not improved for {self.patience} rounds"
+                break
+            prior = np.asarray(fitted.predict_proba(x), dtype=np.float32)
+        self.estimator_.classes_ = self.classes_
+        if getattr(self.estimator, "folder", None) is not None:
+            self.save(cast(Path, self.estimator.folder))
+        return self
+
+    def predict(self, x: Inputs) -> NDArray[np.generic]:
+        """Classes (n,), by the network alone."""
+        check_is_fitted(self)
+        predicted: NDArray[np.generic] = self.estimator_.predict(x)
+        return predicted
+
+    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
+        """(n, C) shares that add up to 1."""
+        check_is_fitted(self)
+        shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
+        return shares
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""
+        check_is_fitted(self)
+        return save_rounds(self.estimator_, folder, self.history_, self.best_round_, self.stopped_)
+
+    def _check(self) -> None:
+        for name in ("rounds", "patience"):
+            value = getattr(self, name)
+            if not (value is None and name == "patience") and (not isinstance(value, Integral) or int(value) < 1):
+                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if not isinstance(self.temperature, Real) or not 0 < float(self.temperature) < float("inf"):
+            raise ValueError(f"temperature is {self.temperature!r}; it must be above 0, and 1 changes nothing")
+        if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
+            raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
+
+    def _teach(self, known: Known, graph: Graph, prior: NDArray[np.float32] | None) -> NDArray[np.float32]:
+        """(n, C) targets; a row of -1 for nodes that no label reaches and no network has spoken of."""
+        taught = propagated(known, graph, prior, self.propagation)
+        values = (taught.values / taught.values.max(axis=1, keepdims=True)) ** (1 / self.temperature)
+        values /= values.sum(axis=1, keepdims=True)
+        seeds = known.labels >= 0
+        told = values.max(axis=1) >= self.confidence
+        if prior is None:
+            told &= taught.reached
+        values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
+        targets: NDArray[np.float32] = np.where((told | seeds)[:, None], values, np.float32(-1))
+        return targets
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

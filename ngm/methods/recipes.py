@@ -1,0 +1,75 @@
+"""Recipes: settings that go together. A setting of the estimator that is None is as its recipe says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal
+
+from ngm.names import nearest
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+
+Recipe = Literal["paper", "strong"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
+
+    Where `epochs` is None, they are as many as make up `steps`. Where `weight_decay` is None, it is one over the number
+    of labelled nodes, softly labelled ones among them.
+    """
+
+    alpha_ll: float | list[float]
+    alpha_lu: float | list[float]
+    alpha_uu: float | list[float]
+    dropout: float
+    input_dropout: float
+    unit_rows: bool
+    epochs: int | None
+    learning_rate: float
+    weight_decay: float | None
+    average: float | None
+    steps: int = 0
+
+
+RECIPES: dict[str, Settings] = {
+    "paper": Settings(
+        alpha_ll=0.2,
+        alpha_lu=0.2,
+        alpha_uu=0.2,
+        dropout=0.0,
+        input_dropout=0.0,
+        unit_rows=False,
+        epochs=100,
+        learning_rate=1e-3,
+        weight_decay=0.0,
+        average=None,
+    ),
+    "strong": Settings(
+        alpha_ll=0.0,
+        alpha_lu=0.0,
+        alpha_uu=0.0,
+        dropout=0.5,
+        input_dropout=0.5,
+        unit_rows=True,
+        epochs=None,
+        learning_rate=5e-3,
+        weight_decay=None,
+        average=0.99,
+        steps=500,
+    ),
+}
+
+
+def resolve(estimator: NGMEstimator) -> Settings:
+    """The settings to train with: the estimator's own, and its recipe's where it has None."""
+    if estimator.recipe not in RECIPES:
+        known = ", ".join(RECIPES)
+        raise ValueError(
+            f"unknown recipe {estimator.recipe!r}{nearest(str(estimator.recipe), RECIPES)}; choose from {known}"
+        )
+    names = [field.name for field in fields(Settings) if field.name != "steps"]
+    own = {name: getattr(estimator, name) for name in names}
+    return replace(RECIPES[estimator.recipe], **{name: value for name, value in own.items() if value is not None})

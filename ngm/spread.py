@@ -1,0 +1,273 @@
+"""The one propagation kernel: sparse Jacobi steps, for labels (Eq. 2), identities and a network's own predictions.
+
+All of these are fixed points of
+
+    z_v = sum_u share_vu z_u + anchor_v,
+
+where each node mixes what its neighbours have with something of its own. A Jacobi step applies the right-hand side
+once; conjugate gradients reach the same point in fewer products where the shares come from an undirected graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from sparse_dot_topn import sp_matmul_topn
+from torch import Tensor
+from torch.nn import functional as F
+
+from ngm.graph import Graph
+
+Solver = Literal["conjugate_gradient", "jacobi"]
+Influence = Literal["both", "source", "target"]
+OnStep = Callable[[int, float], None]
+
+
+class Shares:
+    """A sparse matrix whose row v says how much node v takes from each node; multiplies as `shares @ z`.
+
+    Args:
+        matrix: (n, n) in compressed rows; no entry below 0, no row sum above 1.
+        total: (n,) what each row of weights was divided by. Conjugate gradients need `total[:, None] * matrix` to be
+            symmetric among the nodes that change.
+    """
+
+    def __init__(self, matrix: sp.csr_array, total: NDArray[np.floating]) -> None:
+        self.matrix = matrix
+        self.total = torch.from_numpy(np.ascontiguousarray(total))
+        small = max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max
+        index = np.int32 if small else np.int64  # half the memory
+        self._offsets = torch.from_numpy(matrix.indptr.astype(index))
+        self._columns = torch.from_numpy(matrix.indices.astype(index))
+        self._values = torch.from_numpy(matrix.data)
+
+    def __matmul__(self, z: Tensor) -> Tensor:
+        """(n, n) @ (n, c) -> (n, c), differentiable in z.
+
+        A row is a weighted bag of rows of z: torch's kernel for such bags uses all threads and is ahead of its own
+        and of scipy's sparse product (benchmarks/propagation.py).
+        """
+        values = self._values if self._values.dtype == z.dtype else self._values.to(z.dtype)
+        return F.embedding_bag(
+            self._columns, z, self._offsets, mode="sum", per_sample_weights=values, include_last_offset=True
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Where propagation ended.
+
+    Args:
+        values: (n, c), a row per node.
+        steps: Products with the shares that it took.
+        residual: Largest change of an entry in the last Jacobi step, which bounds that of the next; for conjugate
+            gradients, what a Jacobi step would change.
+        converged: Whether that is within the tolerance.
+    """
+
+    values: Tensor
+    steps: int
+    residual: float
+    converged: bool
+
+
+def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
+    """(n, n) float32: how strongly each node (row) is pulled by each other node (column).
+
+    Args:
+        graph: Weighted, directed or not.
+        influence: On directed graphs, which end pulls the other: "source", "target" or "both".
+    """
+    if influence not in get_args(Influence):
+        raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
+    along: sp.csr_array = graph.to_scipy()  # row u holds u -> v
+    if not graph.directed or influence == "target":
+        return along
+    against = along.T.tocsr()
+    return against if influence == "source" else (along + against).tocsr()
+
+
+def scale_rows(matrix: sp.csr_array, factor: NDArray[np.floating]) -> sp.csr_array:
+    """Row v of the matrix times `factor[v]`, without a product of matrices."""
+    data = matrix.data * np.repeat(factor.astype(matrix.dtype), np.diff(matrix.indptr))
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def walk_shares(graph: Graph) -> Shares:
+    """One step of a random walk: the weighted mean over a node's neighbours and itself, at weight 1."""
+    weight = (pull(graph) + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocsr()
+    total = np.asarray(weight.sum(axis=1)).ravel()
+    return Shares(scale_rows(weight, 1 / total), total)
+
+
+def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
+    """Mean of h over the ends of random walks that stop with chance `restart` before each of at most `steps` steps.
+
+    Args:
+        shares: Of a random walk, so rows add up to 1.
+        h: (n, c) values; gradients flow back to them.
+        restart: Between 0 and 1.
+        steps: Number of Jacobi steps.
+    """
+    z = h
+    for _ in range(steps):
+        z = (1 - restart) * (shares @ z) + restart * h
+    return z
+
+
+def solve(
+    shares: Shares,
+    anchor: Tensor,
+    start: Tensor,
+    *,
+    solver: Solver = "jacobi",
+    tolerance: float = 1e-4,
+    max_steps: int = 1000,
+    on_step: OnStep | None = None,
+) -> Spread:
+    """Goes to the fixed point z = shares @ z + anchor.
+
+    Args:
+        shares: (n, n).
+        anchor: (n, c) what each node adds of its own.
+        start: (n, c) where to begin. Nodes without a share in any other must start at their anchor.
+        solver: "jacobi", or "conjugate_gradient" for the same point in fewer steps; see `Shares`.
+        tolerance: Stop once a Jacobi step would change no entry by more.
+        max_steps: Stop then in any case.
+        on_step: Called with (step, residual).
+    """
+    if solver not in get_args(Solver):
+        raise ValueError(f"solver is {solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
+    steps = _conjugate_gradient if solver == "conjugate_gradient" else _jacobi
+    return steps(shares, anchor, start, tolerance, max_steps, on_step or _silent)
+
+
+def _jacobi(shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep) -> Spread:
+    z, residual = start, float("inf")
+    for step in range(1, max_steps + 1):
+        after = (shares @ z).add_(anchor)
+        residual = _largest(z.sub_(after) if step > 1 else z - after)  # z is not needed again
+        z = after
+        on_step(step, residual)
+        if residual <= tolerance:
+            return Spread(z, step, residual, True)
+    return Spread(z, max_steps, residual, False)
+
+
+def _conjugate_gradient(
+    shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+) -> Spread:
+    """Preconditioned by the diagonal, so that its residual is the change that a Jacobi step would make.
+
+    All columns share one step length: rows that start by adding up to 1 go on doing so.
+    """
+    total = shares.total.to(start.dtype)[:, None]
+    z = start.clone()
+    change = (shares @ z).add_(anchor).sub_(z)
+    direction = change.clone()
+    squared = _product(change, change, total)
+    residual = _largest(change)
+    on_step(1, residual)
+    for step in range(2, max_steps + 1):
+        if residual <= tolerance or squared == 0:  # as near as these digits get
+            return Spread(z, step - 1, residual, residual <= tolerance)
+        against = direction - shares @ direction
+        length = squared / _product(direction, against, total)
+        z.add_(direction, alpha=length)
+        change.sub_(against, alpha=length)
+        before, squared = squared, _product(change, change, total)
+        residual = _largest(change)
+        direction.mul_(squared / before).add_(change)
+        on_step(step, residual)
+    return Spread(z, max_steps, residual, residual <= tolerance)
+
+
+def _product(a: Tensor, b: Tensor, total: Tensor) -> float:
+    """Sum over nodes of total * <a, b>, in double precision across nodes."""
+    return float(torch.einsum("nc,nc,nz->n", a, b, total).sum(dtype=torch.float64))
+
+
+def _largest(change: Tensor) -> float:
+    return float(change.abs().max()) if change.numel() else 0.0
+
+
+def _silent(step: int, residual: float) -> None:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class Strongest:
+    """Propagated values of which only the strongest are kept, after Ravi and Diao (2016).
+
+    Row v stands for `excess[v] + rest[v] * base`.
+
+    Args:
+        excess: (n, L) sparse, at most `keep` entries a row.
+        rest: (n,) the share of each node that is not in `excess`.
+        base: (L,) distribution of the rest.
+        steps: Jacobi steps done.
+        residual: Largest change of an entry in the last of them.
+        converged: Whether that is within the tolerance.
+    """
+
+    excess: sp.csr_array
+    rest: NDArray[np.floating]
+    base: NDArray[np.floating]
+    steps: int
+    residual: float
+    converged: bool
+
+
+def solve_strongest(
+    shares: Shares,
+    anchor: sp.csr_array,
+    rest: NDArray[np.floating],
+    base: NDArray[np.floating],
+    *,
+    keep: int,
+    conserve: bool = True,
+    tolerance: float = 1e-4,
+    max_steps: int = 100,
+    on_step: OnStep | None = None,
+) -> Strongest:
+    """Jacobi steps in which each node keeps its `keep` strongest columns: memory is n times keep, whatever L is.
+
+    Nodes go half of each step: with whole ones, neighbours that drop different columns can take turns for ever.
+
+    Args:
+        shares: (n, n).
+        anchor: (n, L) sparse, what each node adds of its own.
+        rest: (n,) what each node adds of its own to the share that is spread as `base`.
+        base: (L,) distribution that every node starts at.
+        keep: Entries kept per node.
+        conserve: Whether what is dropped is spread as `base`, so that distributions stay distributions, or is gone.
+        tolerance: Stop once a whole step would change no entry by more.
+        max_steps: Stop then in any case.
+        on_step: Called with (step, residual).
+    """
+    eye = sp.eye_array(len(rest), dtype=np.float32)
+    halfway = (0.5 * (shares.matrix + eye)).tocsr().astype(np.float32)
+    weights = sp.csr_matrix(sp.hstack([halfway, 0.5 * eye], format="csr", dtype=np.float32))  # (n, 2n)
+    excess, own = sp.csr_array(anchor.shape, dtype=np.float32), anchor.sum(axis=1)
+    share, residual = np.ones(len(rest), dtype=np.float32), float("inf")
+    for step in range(1, max_steps + 1):
+        stacked = sp.csr_matrix(sp.vstack([excess, anchor], format="csr", dtype=np.float32))  # (2n, L)
+        after = sp.csr_array(sp_matmul_topn(weights, stacked, top_n=keep, n_threads=torch.get_num_threads()))
+        dropped = halfway @ excess.sum(axis=1) + 0.5 * own - after.sum(axis=1)
+        share_after = halfway @ share + 0.5 * rest + (dropped if conserve else 0)
+        residual = 2 * max(_largest_entry(after - excess), float(np.abs(share_after - share).max(initial=0)))
+        excess, share = after, share_after
+        (on_step or _silent)(step, residual)
+        if residual <= tolerance:
+            return Strongest(excess, share, base, step, residual, True)
+    return Strongest(excess, share, base, max_steps, residual, False)
+
+
+def _largest_entry(difference: sp.csr_array) -> float:
+    return float(np.abs(difference.data).max(initial=0))

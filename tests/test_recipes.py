@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from ngm import NGMClassifier
+from ngm.methods.recipes import RECIPES, resolve
+
+
+def test_what_the_estimator_leaves_open_is_as_the_recipe_says() -> None:
+    assert resolve(NGMClassifier()) == RECIPES["paper"]
+    assert resolve(NGMClassifier(recipe="strong")) == RECIPES["strong"]
+
+
+def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
+    settings = resolve(NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, unit_rows=False))
+    assert (settings.dropout, settings.alpha_uu, settings.epochs, settings.unit_rows) == (0.0, [0.1, 0.2], 3, False)
+    assert settings.weight_decay == RECIPES["strong"].weight_decay
+
+
+def test_an_unknown_recipe_is_refused_with_a_guess(data) -> None:
+    x, y, graph = data
+    words = r"^unknown recipe 'strang' \(did you mean 'strong'\?\); choose from paper, strong$"
+    with pytest.raises(ValueError, match=words):
+        NGMClassifier(recipe="strang").fit(x, y, graph=graph)

@@ -1,0 +1,157 @@
+"""Random walks: where they go, how often, and the vectors learned from them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ngm.graph import Graph
+from ngm.inputs.walks import _Steps, deepwalk, random_walks
+from tests.conftest import random_graph
+
+NEEDS_GENSIM = "gensim is not here: pip install 'neural-graph-machines[walks]'"
+
+
+def frequencies(walks: np.ndarray, num_nodes: int) -> np.ndarray:
+    """(n, n) how often walks go from u to v, as shares of the times they leave u."""
+    seen = np.zeros((num_nodes, num_nodes))
+    np.add.at(seen, (walks[:, :-1].ravel(), walks[:, 1:].ravel()), 1)
+    return seen / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_steps_are_as_frequent_as_the_row_normalised_weights_say(directed: bool) -> None:
+    graph = random_graph(8, 20, seed=1, directed=directed)
+    weight = graph.to_scipy().toarray()
+    out = weight.sum(axis=1, keepdims=True)
+    expected = np.where(out > 0, weight / np.where(out > 0, out, 1), np.eye(8))  # without a way out: stay
+    walks = random_walks(graph, length=30, walks_per_node=1000, seed=0)
+    assert np.abs(frequencies(walks, 8) - expected)[np.unique(walks)].max() < 0.02
+
+
+def test_every_step_follows_an_edge() -> None:
+    graph = random_graph(50, 90, seed=2)
+    walks = random_walks(graph, length=12, walks_per_node=4, seed=3)
+    allowed = graph.to_scipy().toarray() > 0
+    allowed[graph.degree.numpy() == 0] = np.eye(50, dtype=bool)[graph.degree.numpy() == 0]
+    assert allowed[walks[:, :-1], walks[:, 1:]].all()
+
+
+def test_walks_start_at_the_nodes_given_in_their_order() -> None:
+    graph = random_graph(10, 20, seed=0)
+    walks = random_walks(graph, length=2, walks_per_node=3, seed=0, nodes=[7, 2, 7])
+    assert walks.dtype == np.int64
+    assert walks[:, 0].tolist() == [7, 2, 7] * 3
+    mask = np.zeros(10, dtype=bool)
+    mask[[4, 8]] = True
+    assert random_walks(graph, 0, 1, seed=0, nodes=mask).tolist() == [[4], [8]]
+
+
+def test_nodes_without_a_way_out_stay_where_they_are() -> None:
+    alone = Graph.from_edges(np.zeros((0, 2)), num_nodes=2)
+    assert random_walks(alone, 2, 1, seed=0).tolist() == [[0, 0, 0], [1, 1, 1]]
+    one_way = Graph.from_edges([[0, 1], [1, 2]], directed=True)
+    assert random_walks(one_way, 3, 1, seed=0).tolist() == [[0, 1, 2, 2], [1, 2, 2, 2], [2, 2, 2, 2]]
+
+
+def test_an_edge_of_weight_0_is_never_taken_wherever_it_stands_in_the_row() -> None:
+    for dead in range(3):
+        weight = [1.0, 1.0, 1.0]
+        weight[dead] = 0.0
+        star = Graph.from_edges([[0, 1], [0, 2], [0, 3]], weight, num_nodes=4)
+        walks = random_walks(star, 1, 200, seed=0, nodes=[0])
+        assert set(walks[:, 1].tolist()) == {1, 2, 3} - {dead + 1}
+    only = Graph.from_edges([[0, 1]], [0.0])
+    assert random_walks(only, 1, 1, seed=0).tolist() == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("draw", [0.0, np.nextafter(1.0, 0.0)])
+def test_the_extreme_draws_stay_on_the_edges_of_the_node_that_have_weight(draw: float) -> None:
+    class Fixed(np.random.Generator):
+        def random(self, size: int) -> np.ndarray:  # type: ignore[override]
+            return np.full(size, draw)
+
+    edges = [[0, 1], [0, 2], [0, 3], [4, 5], [4, 6]]
+    graph = Graph.from_edges(edges, [0.0, 1.0, 0.0, 0.1, 0.2], directed=True)
+    assert _Steps(graph).take(np.array([0, 4]), Fixed(np.random.PCG64())).tolist() == [2, 5 if draw == 0 else 6]
+
+
+def test_scaling_the_weights_of_a_component_changes_no_walk() -> None:
+    edges = [[0, 1], [0, 2], [3, 4], [3, 5]]
+    small = Graph.from_edges(edges, [1.0, 3.0, 1e-20, 3e-20])
+    large = Graph.from_edges(edges, [1e10, 3e10, 1.0, 3.0])
+    np.testing.assert_array_equal(random_walks(small, 9, 20, seed=4), random_walks(large, 9, 20, seed=4))
+
+
+def test_same_seed_same_walks_whatever_the_global_state() -> None:
+    graph = random_graph(30, 60, seed=0)
+    np.random.seed(1)
+    first = random_walks(graph, 5, 2, seed=9)
+    np.random.seed(2)
+    np.testing.assert_array_equal(first, random_walks(graph, 5, 2, seed=9))
+    assert (first != random_walks(graph, 5, 2, seed=10)).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"length": -1}, "length is -1; it must be at least 0"),
+        ({"walks_per_node": 0}, "walks_per_node is 0; it must be at least 1"),
+        ({"nodes": [0, 5]}, "node 5 is not in the graph; ids run from 0 to 4"),
+        ({"nodes": [0.5]}, "give \\(b,\\) node ids or a mask of 5 entries"),
+        ({"nodes": [True, False]}, "give \\(b,\\) node ids or a mask of 5 entries"),
+    ],
+)
+def test_wrong_settings_are_named(settings: dict[str, object], message: str) -> None:
+    graph = Graph.from_edges([[0, 1]], num_nodes=5)
+    with pytest.raises(ValueError, match=message):
+        random_walks(graph, **({"length": 1, "walks_per_node": 1, "seed": 0} | settings))  # type: ignore[arg-type]
+
+
+def cliques() -> Graph:
+    """Nodes 0 to 5 and 6 to 11 all joined, one edge between the two, and node 12 alone."""
+    pairs = [(u, v) for start in (0, 6) for u in range(start, start + 6) for v in range(u + 1, start + 6)]
+    return Graph.from_edges([*pairs, (5, 6)], num_nodes=13)
+
+
+def test_nodes_of_a_clique_get_similar_vectors() -> None:
+    pytest.importorskip("gensim", reason=NEEDS_GENSIM)
+    vectors = deepwalk(cliques(), dimensions=8, length=20, walks_per_node=20, window=3, epochs=5)
+    assert vectors.shape == (13, 8)
+    assert vectors.dtype == np.float32
+    unit = torch.nn.functional.normalize(torch.from_numpy(vectors), dim=1)
+    alike = (unit @ unit.t()).numpy()
+    within = (alike[:6, :6].sum() - 6 + alike[6:12, 6:12].sum() - 6) / 60
+    assert within > alike[:6, 6:12].mean() + 0.2
+
+
+def test_deepwalk_gives_the_same_bits_for_the_same_seed_in_any_process() -> None:
+    pytest.importorskip("gensim", reason=NEEDS_GENSIM)
+    code = (
+        "import sys; from tests.test_walks import cliques; from ngm.inputs.walks import deepwalk; "
+        "sys.stdout.write(deepwalk(cliques(), 4, 5, 2, 2, seed=3).tobytes().hex())"
+    )
+    root = Path(__file__).parent.parent
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=os.environ | {"PYTHONHASHSEED": "17", "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = deepwalk(cliques(), 4, 5, 2, 2, seed=3)
+    assert here.tobytes().hex() == other.stdout
+    assert (here != deepwalk(cliques(), 4, 5, 2, 2, seed=4)).any()
+
+
+def test_without_gensim_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(ImportError, match=r"pip install 'neural-graph-machines\[walks\]'"):
+        deepwalk(cliques())
