@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm import Graph
-from ngm.comparators.semi_embedding import PairSampler, SemiEmbedding, embedding_loss
+from ngm.comparators.semi_embedding import SemiEmbedding
+from ngm.methods.pairs import PairSampler, embedding_loss
 from ngm.networks import FFNN
 from ngm.networks.tap import tap
 from ngm.training import seeded

@@ -1,10 +1,14 @@
 """Teachers of the strong recipe: networks that see a node through its neighbourhood, and label every node softly.
 
-A view of a node is the mean row of x at the ends of a few random walks from it. Walks stop with chance `restart` before
-each step, so near nodes count most. A teacher learns the seeds from such views, and that two views of any node should
-agree on a class. Its word on a node is exact: its first layer, which is linear, is averaged over all walks by the
-propagation kernel instead of sampled ones. The mean of several teachers is the target of every node that has an edge
-or a label; seeds keep their labels.
+There are two kinds, which err differently; half of the last word is each kind's.
+
+*Walkers* take for a node's input a view of it: the mean row of x at the ends of a few random walks from it. Walks stop
+with chance `restart` before each step, so near nodes count most. Walkers learn the seeds from such views, and that two
+views of any node should agree on a class. Their word on a node is exact: the first layer, which is linear, is averaged
+over all walks by the propagation kernel instead of sampled ones.
+
+*Embedders* take the bare row. Neighbours are drawn together in their hidden layer, random pairs that are no neighbours
+are held apart. Their predictions are averaged over the same walks.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ngm.graph import Graph
+from ngm.methods.pairs import PairSampler, embedding_loss
 from ngm.networks.ffnn import FFNN
 from ngm.networks.tap import tap
 from ngm.rows import take_rows
@@ -33,26 +38,33 @@ class Lesson:
     """How teachers learn. One setting for all data; docs/few-labels.md says how it was chosen.
 
     Args:
-        teachers: How many are averaged.
-        hidden: Width of a teacher's hidden layer.
+        walkers: How many of the first kind are averaged.
+        embedders: And of the second.
         restart: Chance that a walk stops before each step.
         hops: Steps of a walk, at most.
+        hidden: Width of a walker's hidden layer.
         walks: Walks that make up a view.
         views: Views of a node that have to agree.
         pool: Nodes per step that have to agree, drawn at random.
         agreement: Weight of that, reached over `warmup` steps.
         warmup: See above.
         temperature: Sharpens the mean view that each view is drawn to.
-        steps: Adam steps.
-        learning_rate: Of Adam.
-        weight_decay: Of Adam.
-        dropout: Of inputs and hidden units.
+        steps: Adam steps of a walker.
+        weight_decay: Of a walker.
+        embedding: Width of an embedder's hidden layer.
+        margin: Distance from which on two nodes are far enough apart.
+        pairs: Edges per step of an embedder, and as many other pairs.
+        embedder_steps: Adam steps of an embedder.
+        embedder_decay: Weight decay of an embedder.
+        learning_rate: Of Adam, for both.
+        dropout: Of hidden units, and of the inputs of walkers.
     """
 
-    teachers: int = 4
-    hidden: int = 64
+    walkers: int = 4
+    embedders: int = 2
     restart: float = 0.25
     hops: int = 10
+    hidden: int = 64
     walks: int = 8
     views: int = 2
     pool: int = 256
@@ -60,8 +72,13 @@ class Lesson:
     warmup: int = 50
     temperature: float = 0.5
     steps: int = 150
-    learning_rate: float = 0.01
     weight_decay: float = 5e-3
+    embedding: int = 100
+    margin: float = 5.0
+    pairs: int = 256
+    embedder_steps: int = 300
+    embedder_decay: float = 5e-4
+    learning_rate: float = 0.01
     dropout: float = 0.5
 
 
@@ -88,57 +105,103 @@ def taught(
     Returns:
         ((n, C) shares, (n,) mask of the nodes that have any: those with an edge or a label).
     """
-    how = lesson or Lesson()
-    rows = _unit_rows(x)
-    shares = walk_shares(graph)
-    known = targets if targets.is_floating_point() else F.one_hot(targets.clamp(min=0), num_classes).float()
-    seeds = labeled.nonzero()[:, 0]
-    told = labeled | (graph.degree > 0)
-    words = torch.zeros(len(labeled), num_classes)
-    for i in range(how.teachers):
-        words += _teacher(rows, known[seeds], seeds, told, shares, how, np.random.SeedSequence([seed, 1 + i]))
-    words /= how.teachers
-    words[seeds] = known[seeds]
+    told = labeled | (graph.degree > 0) if bool((graph.weight > 0).any()) else labeled
+    shares = targets if targets.is_floating_point() else F.one_hot(targets.clamp(min=0), num_classes).float()
+    words = shares * labeled[:, None]
+    if bool((graph.weight > 0).any()):
+        ids = told.nonzero()[:, 0]  # the others take no part, not even as pairs to hold apart
+        lecture = Lecture(
+            _unit_rows(x[ids.numpy()]), shares[ids], labeled[ids], graph.subgraph(ids), lesson or Lesson()
+        )
+        words[ids] = lecture.words(seed)
+        words[labeled] = shares[labeled]
     return words, told
 
 
-def _teacher(
-    x: sp.csr_matrix | NDArray[np.float32],
-    labels: Tensor,
-    seeds: Tensor,
-    told: Tensor,
-    shares: Shares,
-    how: Lesson,
-    chance: np.random.SeedSequence,
-) -> Tensor:
-    """(n, C) class shares of every node, by one teacher."""
-    rng = np.random.default_rng(chance)
-    with seeded(int(rng.integers(2**31))):
-        network = FFNN(x.shape[1], labels.shape[1], (how.hidden,), dropout=how.dropout, input_dropout=how.dropout)
-        steps = torch.optim.Adam(network.parameters(), lr=how.learning_rate, weight_decay=how.weight_decay, fused=True)
-        walker, others = Walker(shares), told.nonzero()[:, 0].numpy()
-        network.train()
-        for step in range(how.steps):
-            nodes = np.concatenate([seeds.numpy(), rng.choice(others, how.pool)])
-            view = walker.ends(np.tile(nodes, how.views), how, rng) @ x  # (views * nodes, d)
-            log_p = F.log_softmax(network(_as_rows(view)), dim=1).view(how.views, len(nodes), -1)
-            supervised = -(labels * log_p[:, : len(seeds)]).sum(dim=2).mean()
-            p = log_p[:, len(seeds) :].exp()  # (views, pool, C)
-            agreed = _sharpened(p.detach().mean(dim=0), how.temperature)
-            agreement = (p - agreed).square().sum(dim=2).mean()
-            cost = supervised + how.agreement * min(1.0, step / how.warmup) * agreement
-            steps.zero_grad(set_to_none=True)
-            cost.backward()  # type: ignore[no-untyped-call]
-            steps.step()
-    network.eval()
-    with torch.no_grad():
-        _, layers = tap(network, _as_rows(x), ["hidden.0.linear"])
-        first = layers[
-            "hidden.0.linear"
-        ]  # (n, hidden): linear in x, so its mean over walks is what it gives for the mean
-        h = F.relu(hop(shares, first, how.restart, how.hops))
-        words: Tensor = torch.softmax(network.output(h), dim=1)
-    return words
+@dataclass(frozen=True, eq=False)
+class Lecture:
+    """Nodes to teach about.
+
+    Args:
+        x: (n, d) rows of length 1.
+        targets: (n, C) shares, of which those of the seeds count.
+        labeled: (n,) mask of the seeds.
+        graph: Over the n nodes.
+        how: Settings.
+    """
+
+    x: sp.csr_matrix | NDArray[np.float32]
+    targets: Tensor
+    labeled: Tensor
+    graph: Graph
+    how: Lesson
+
+    def words(self, seed: int) -> Tensor:
+        """(n, C) class shares of every node: the mean of the kinds, each the mean of its teachers."""
+        shares = walk_shares(self.graph)
+        walkers = [self._walker(shares, np.random.SeedSequence([seed, 1, i])) for i in range(self.how.walkers)]
+        embedders = [self._embedder(shares, seed, i) for i in range(self.how.embedders)]
+        return torch.stack([torch.stack(kind).mean(dim=0) for kind in (walkers, embedders) if kind]).mean(dim=0)
+
+    @property
+    def seeds(self) -> Tensor:
+        """(s,) ids of the labelled nodes."""
+        return self.labeled.nonzero()[:, 0]
+
+    def _walker(self, shares: Shares, chance: np.random.SeedSequence) -> Tensor:
+        """(n, C) class shares of every node, by one walker."""
+        how, seeds, rng = self.how, self.seeds, np.random.default_rng(chance)
+        labels, walker = self.targets[seeds], Walker(shares)
+        with seeded(int(rng.integers(2**31))):
+            network = FFNN(self.x.shape[1], labels.shape[1], (how.hidden,), how.dropout, how.dropout)
+            adam = _adam(network, how.learning_rate, how.weight_decay)
+            for step in range(how.steps):
+                nodes = np.concatenate([seeds.numpy(), rng.integers(len(self.labeled), size=how.pool)])
+                view = walker.ends(np.tile(nodes, how.views), how, rng) @ self.x  # (views * nodes, d)
+                log_p = F.log_softmax(network(_as_rows(view)), dim=1).view(how.views, len(nodes), -1)
+                supervised = -(labels * log_p[:, : len(seeds)]).sum(dim=2).mean()
+                p = log_p[:, len(seeds) :].exp()  # (views, pool, C)
+                agreed = _sharpened(p.detach().mean(dim=0), how.temperature)
+                agreement = (p - agreed).square().sum(dim=2).mean()
+                _step(adam, supervised + how.agreement * min(1.0, step / how.warmup) * agreement)
+        network.eval()
+        with torch.no_grad():
+            _, layers = tap(network, _as_rows(self.x), ["hidden.0.linear"])
+            first = layers["hidden.0.linear"]  # (n, hidden): linear in x, so the mean of it is what a mean row gives
+            h = F.relu(hop(shares, first, how.restart, how.hops))
+            words: Tensor = torch.softmax(network.output(h), dim=1)
+        return words
+
+    def _embedder(self, shares: Shares, seed: int, number: int) -> Tensor:
+        """(n, C) class shares of every node, by one embedder."""
+        how, seeds = self.how, self.seeds
+        sampler = PairSampler(self.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
+        with seeded(seed, 1_000 + number):
+            network = FFNN(self.x.shape[1], self.targets.shape[1], (how.embedding,), how.dropout)
+            adam = _adam(network, how.learning_rate, how.embedder_decay)
+            for _ in range(how.embedder_steps):
+                joined, apart = sampler.draw(how.pairs)
+                every = torch.cat([seeds, joined.flatten(), apart.flatten()])
+                nodes, place = torch.unique(every, return_inverse=True)
+                logits, read = tap(network, take_rows(self.x, nodes), ["last_hidden"])
+                log_p = F.log_softmax(F.embedding(place[: len(seeds)], logits), dim=1)
+                supervised = -(self.targets[seeds] * log_p).sum(dim=1).mean()
+                at, off = place[len(seeds) :], joined.numel()
+                pulled = embedding_loss(read["last_hidden"], at[:off].view(2, -1), at[off:].view(2, -1), how.margin)
+                _step(adam, supervised + pulled)
+        network.eval()
+        with torch.no_grad():
+            return hop(shares, torch.softmax(network(_as_rows(self.x)), dim=1), how.restart, how.hops)
+
+
+def _adam(network: FFNN, rate: float, decay: float) -> torch.optim.Adam:
+    return torch.optim.Adam(network.train().parameters(), lr=rate, weight_decay=decay, fused=True)
+
+
+def _step(adam: torch.optim.Adam, cost: Tensor) -> None:
+    adam.zero_grad(set_to_none=True)
+    cost.backward()  # type: ignore[no-untyped-call]
+    adam.step()
 
 
 class Walker:

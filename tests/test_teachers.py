@@ -1,0 +1,151 @@
+"""Teachers of the strong recipe."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ngm import Graph, NGMClassifier
+from ngm.methods.teachers import Lesson, Walker, taught
+from ngm.spread import walk_shares
+
+QUICK = Lesson(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
+
+
+def planted(seed: int = 0, n: int = 120) -> tuple[np.ndarray, np.ndarray, Graph]:
+    """Two classes whose rows say little and whose edges say much; three seeds a class."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    x = (rng.normal(size=(n, 10)) + 0.4 * np.where(truth, 1, -1)[:, None]).astype(np.float32)
+    u = rng.integers(n, size=6 * n)
+    v = np.where(rng.random(6 * n) < 0.9, (u + 2 * rng.integers(n // 2, size=6 * n)) % n, rng.integers(n, size=6 * n))
+    return x, truth, Graph.from_edges(np.stack([u, v], axis=1), num_nodes=n)
+
+
+def shown(truth: np.ndarray, count: int = 6) -> torch.Tensor:
+    y = np.full(len(truth), -1)
+    y[:count] = truth[:count]
+    return torch.from_numpy(y)
+
+
+def test_walk_ends_are_shares_that_add_up_to_one_and_stay_in_their_component() -> None:
+    graph = Graph.from_edges([[0, 1], [1, 2], [3, 4]], num_nodes=6)
+    ends = Walker(walk_shares(graph)).ends(np.array([0, 3, 5]), Lesson(walks=50), np.random.default_rng(0)).toarray()
+    np.testing.assert_allclose(ends.sum(axis=1), 1, rtol=1e-5)
+    assert ends[0, 3:].sum() == ends[1, [0, 1, 2, 5]].sum() == 0
+    np.testing.assert_allclose(ends[2], [0, 0, 0, 0, 0, 1], rtol=1e-5)  # a node without edges stays where it is
+
+
+def test_walk_ends_have_the_distribution_that_exact_propagation_has() -> None:
+    rng = np.random.default_rng(1)
+    graph = Graph.from_edges(rng.integers(8, size=(14, 2)), rng.random(14), num_nodes=8)
+    step = walk_shares(graph).matrix.toarray()
+    how = Lesson(walks=200_000, restart=0.4, hops=3)
+    exact, z = 0.4 * np.eye(8), np.eye(8)
+    for _ in range(3):
+        z = 0.6 * step @ z + 0.4 * np.eye(8)
+    exact = z
+    ends = Walker(walk_shares(graph)).ends(np.arange(8), how, rng).toarray()
+    np.testing.assert_allclose(ends, exact, atol=0.006)
+
+
+def test_teachers_tell_nodes_with_an_edge_or_a_label_and_keep_to_the_labels() -> None:
+    x, truth, graph = planted()
+    lonely = graph.without([0, 50])  # a seed and another node lose their edges
+    y = shown(truth)
+    words, told = taught(x, y, y >= 0, lonely, 2, seed=0, lesson=QUICK)
+    assert told[0]
+    assert not told[50]
+    assert int(told.sum()) == int((lonely.degree > 0).sum()) + 1
+    torch.testing.assert_close(words.sum(dim=1)[told], torch.ones(int(told.sum())))
+    assert torch.equal(words[:6], torch.nn.functional.one_hot(y[:6], 2).float())
+
+
+def test_soft_seeds_are_kept_as_they_are() -> None:
+    x, truth, graph = planted()
+    soft = torch.full((len(truth), 2), 0.5)
+    soft[:6] = torch.tensor([[0.9, 0.1], [0.2, 0.8]]).repeat(3, 1)
+    labeled = torch.arange(len(truth)) < 6
+    words, _ = taught(x, soft, labeled, graph, 2, seed=0, lesson=QUICK)
+    assert torch.equal(words[:6], soft[:6])
+
+
+def test_same_seed_same_words_and_sparse_rows_teach_as_dense_ones() -> None:
+    x, truth, graph = planted()
+    x[x < 0] = 0
+    y = shown(truth)
+    first, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=QUICK)
+    again, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=QUICK)
+    other, _ = taught(x, y, y >= 0, graph, 2, seed=4, lesson=QUICK)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    undropped = dataclasses.replace(QUICK, dropout=0.0)  # only stored entries of sparse rows can be dropped
+    dense, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=undropped)
+    sparse, _ = taught(sp.csr_matrix(x), y, y >= 0, graph, 2, seed=3, lesson=undropped)
+    torch.testing.assert_close(sparse, dense, atol=1e-4, rtol=1e-3)
+
+
+def test_the_length_of_a_row_does_not_matter() -> None:
+    x, truth, graph = planted()
+    y = shown(truth)
+    scaled = x * np.linspace(0.5, 20, len(x), dtype=np.float32)[:, None]
+    one, _ = taught(x, y, y >= 0, graph, 2, seed=0, lesson=QUICK)
+    other, _ = taught(scaled, y, y >= 0, graph, 2, seed=0, lesson=QUICK)
+    torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+
+
+def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows() -> None:
+    gains = []
+    for seed in range(3):
+        x, truth, graph = planted(seed, n=300)
+        y = shown(truth).numpy()
+        new, new_truth, _ = planted(seed + 10, n=300)
+        strong = NGMClassifier(hidden=(16,), recipe="strong", seed=seed).fit(x, y, graph=graph)
+        plain = NGMClassifier(hidden=(16,), epochs=300, seed=seed).fit(x, y)
+        gains.append(strong.score(new, new_truth) - plain.score(new, new_truth))
+    assert np.mean(gains) > 0.03
+    assert min(gains) > -0.02
+
+
+def test_targets_of_validation_rows_are_the_teachers_and_never_their_labels() -> None:
+    x, truth, graph = planted()
+    y = np.full(len(truth), -1)
+    y[:20] = truth[:20]
+    one = NGMClassifier(hidden=(8,), recipe="strong", epochs=2, validation=np.arange(6, 20))
+    wrong = y.copy()
+    wrong[6:20] = 1 - wrong[6:20]
+    right = one.fit(x, y, graph=graph).predict_proba(x)
+    assert one.history_.epochs[-1].keys() >= {"validation_accuracy"}
+    other = NGMClassifier(hidden=(8,), recipe="strong", epochs=2).fit(
+        x, np.where(np.arange(120) < 6, y, -1), graph=graph
+    )
+    assert right.shape == other.predict_proba(x).shape
+    last = NGMClassifier(hidden=(8,), recipe="strong", epochs=1, validation=np.arange(6, 20)).fit(x, wrong, graph=graph)
+    same = NGMClassifier(hidden=(8,), recipe="strong", epochs=1, validation=np.arange(6, 20)).fit(x, y, graph=graph)
+    np.testing.assert_array_equal(last.predict_proba(x), same.predict_proba(x))
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"graph": None}, "learns from a graph; give graph=, or set recipe='paper'"),
+        ({"sample_weight": np.ones(30)}, "takes no sample_weight; leave it out, or set recipe='paper'"),
+        (
+            {"y": np.eye(30, 3, dtype=int)},
+            "takes one class per row; y has several labels per row, so set recipe='paper'",
+        ),
+        (
+            {"x": {"a": np.ones((30, 2), dtype=np.float32)}},
+            "averages rows of x, and x is a dict; give a table, or use ngm.CoTraining",
+        ),
+    ],
+)
+def test_what_the_strong_recipe_cannot_take_is_refused(data, change: dict, text: str) -> None:
+    x, y, graph = data
+    given = {"x": x, "y": y, "graph": graph} | change
+    with pytest.raises(ValueError, match=f"^recipe is 'strong', which {text.replace('.', '[.]')}$"):
+        NGMClassifier(recipe="strong").fit(given.pop("x"), given.pop("y"), **given)
