@@ -29,7 +29,7 @@ def fitted(
         told.append(np.array(y))
         validations.append(validation)
 
-    model = CoTraining(Stub(says, note, validation), **settings)
+    model = CoTraining(Stub(says, note, validation), **{"temperature": 1.0} | settings)
     return model.fit(nodes(len(y)), y, graph=graph), told, validations
 
 
@@ -153,8 +153,8 @@ REFUSED = [
     ({"rounds": 0}, "rounds is 0; it must be a whole number of at least 1"),
     ({"patience": 0}, "patience is 0; it must be a whole number of at least 1"),
     ({"patience": 2}, "patience is 2, but the estimator has no validation to improve on"),
-    ({"temperature": 0}, "temperature is 0; it must be above 0, and 1 changes nothing"),
-    ({"temperature": float("inf")}, "temperature is inf; it must be above 0, and 1 changes nothing"),
+    ({"temperature": -1}, "temperature is -1; it must be at least 0, and 1 changes nothing"),
+    ({"temperature": float("inf")}, "temperature is inf; it must be at least 0, and 1 changes nothing"),
     ({"confidence": 1.1}, "confidence is 1.1; a probability is between 0 and 1"),
 ]
 
@@ -181,6 +181,12 @@ def test_propagation_and_the_network_together_are_better_than_a_plain_network() 
         together.append(CoTraining(network(seed, 0.02, 8), rounds=2).fit(x, y, graph=graph).score(x, truth))
     assert np.mean(together) > np.mean(plain) + 0.05
     assert all(t >= p for t, p in zip(together, plain, strict=True))
+
+
+def test_at_temperature_0_the_most_likely_class_is_the_target() -> None:
+    _, told, _ = fitted(EVEN, SEVEN, path(7), temperature=0, rounds=1)
+    assert told[0].tolist()[1:3] == [0, 0]
+    assert told[0].tolist()[4:6] == [1, 1]
 
 
 def test_a_low_temperature_makes_targets_certain() -> None:  # 0.5 ** 1000 is 0 in float32: divided by 0, not told

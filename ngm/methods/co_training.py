@@ -47,8 +47,9 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         propagation: Label propagation of the rounds after the first, with the network as its prior; None for clamped
             seeds, mu2 = 0.5 and mu3 = 1. The first round has its settings and no prior.
         rounds: Trainings.
-        temperature: Targets are raised to 1 / temperature and scaled to add up to 1: below 1 sharpens them.
-        confidence: Nodes whose largest target is smaller are left unlabelled.
+        temperature: Targets are raised to 1 / temperature and scaled to add up to 1: 1 keeps them as they are, below 1
+            sharpens them, 0 takes the most likely class. Flat targets leave attraction alone, and h may collapse.
+        confidence: Nodes whose likeliest class has less than this are left unlabelled.
         patience: Rounds without improvement on validation after which to stop.
 
     Attributes:
@@ -63,7 +64,7 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
     estimator: NGMClassifier
     propagation: LabelPropagation | None = None
     rounds: int = 3
-    temperature: float = 1.0
+    temperature: float = 0.0
     confidence: float = 0.0
     patience: int | None = None
 
@@ -135,18 +136,20 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             value = getattr(self, name)
             if not (value is None and name == "patience") and (not isinstance(value, Integral) or int(value) < 1):
                 raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-        if not isinstance(self.temperature, Real) or not 0 < float(self.temperature) < float("inf"):
-            raise ValueError(f"temperature is {self.temperature!r}; it must be above 0, and 1 changes nothing")
+        if not isinstance(self.temperature, Real) or not 0 <= float(self.temperature) < float("inf"):
+            raise ValueError(f"temperature is {self.temperature!r}; it must be at least 0, and 1 changes nothing")
         if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
             raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
 
     def _teach(self, known: Known, graph: Graph, prior: NDArray[np.float32] | None) -> NDArray[np.float32]:
         """(n, C) targets; a row of -1 for nodes that no label reaches and no network has spoken of."""
         taught = propagated(known, graph, prior, self.propagation)
-        values = (taught.values / taught.values.max(axis=1, keepdims=True)) ** (1 / self.temperature)
-        values /= values.sum(axis=1, keepdims=True)
-        seeds = known.labels >= 0
-        told = values.max(axis=1) >= self.confidence
+        seeds, told = known.labels >= 0, taught.values.max(axis=1) >= self.confidence
+        if self.temperature > 0:
+            values = (taught.values / taught.values.max(axis=1, keepdims=True)) ** (1 / self.temperature)
+            values /= values.sum(axis=1, keepdims=True)
+        else:
+            values = one_hot(taught.values.argmax(axis=1), len(known.classes))
         if prior is None:
             told &= taught.reached
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]

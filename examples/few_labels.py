@@ -1,0 +1,20 @@
+"""Four ways to use a graph when labels are few, on new items that the graph does not know."""
+
+import ngm
+from ngm.datasets import few_labels, load
+
+digits = load("digits")
+x, x_new = digits.x[digits.train], digits.x[digits.test]
+y = few_labels(digits.y[digits.train], 1, seed=0)  # a single label a class
+graph = ngm.knn_graph(x, k=5)
+
+network = ngm.NGMClassifier(epochs=20)
+methods = {
+    "without the graph": ngm.NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=180),
+    "attraction (Eq. 3)": network,
+    "self-training": ngm.SelfTraining(network, rounds=3, teacher="propagation"),
+    "co-training (Eq. 2 and 3)": ngm.CoTraining(network, rounds=2),
+    "strong recipe": ngm.NGMClassifier(recipe="strong"),
+}
+for name, method in methods.items():
+    print(f"{name:26} {method.fit(x, y, graph=graph).score(x_new, digits.y[digits.test]):.3f}")
