@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +22,9 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods import saving
-from ngm.methods.checks import check_features, check_graphs, check_settings, one_graph, warn_of_idle_graph
+from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
 from ngm.methods.recipes import Recipe, resolve
-from ngm.methods.trust import FEWEST, LEAST, look
+from ngm.methods.trust import graph_tells
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.names import nearest
 from ngm.networks import NETWORKS
@@ -109,32 +108,16 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         with process_group() as (rank, world):
-            loader = EdgeLoader(
-                inputs,
-                self._scaled(targets),
-                graphs,
-                batch_size=self.batch_size,
-                seed=self.seed,
-                kinds=loss.kinds[: len(graphs)] if graphs else None,
-                sample_weight=sample_weight,
-                labeled=held_out.labeled,
-                sampling=self.sampling,
-                labels=self.labels,
-                dtype=self.dtype_,
-                rank=rank,
-                world=world,
-            )
+            loader = self._loader(inputs, targets, held_out.labeled, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
-            self.graph_tells_ = self._look(inputs, targets, held_out.labeled, graphs, loss)
-            if not self.graph_tells_:
-                none = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)
-                loss = NGMLoss(
-                    [none] * len(graphs), cost=self._cost(), scaling=self.scaling
-                )  # as many steps as with it
             self._widths = self._in_features(inputs), self._out_features(targets)
             self.network_ = self._make_network(*self._widths)
             self._try_network(inputs)
             loss.check(self.network_, loader.totals)
+            self.graph_tells_ = graph_tells(self, inputs, targets, held_out.labeled, graphs, loss)
+            if not self.graph_tells_:  # the labels alone, in as many steps
+                idle = [Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)] * len(graphs)
+                loss = NGMLoss(idle, cost=self._cost(), scaling=self.scaling)
             run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
             self.history_ = self._train(loader, loss, held_out, run, on_epoch)
             self._finish(loader, run if rank == 0 else None)
@@ -227,33 +210,32 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ]
         return NGMLoss(regularizers, cost=self._cost(), scaling=self.scaling)
 
-    def _look(self, inputs: Inputs, targets: Tensor, labeled: Tensor, graphs: Sequence[Graph], loss: NGMLoss) -> bool:
-        """Whether the graphs are to be used. Alphas that were given are obeyed; else a graph must tell something."""
-        given = any(alpha is not None for alpha in (self.alpha_ll, self.alpha_lu, self.alpha_uu))
-        if given or not any(loss.kinds) or sum(graph.num_edges for graph in graphs) < FEWEST:
-            return True
-        widths = self._in_features(inputs), self._out_features(targets)
-        seen = look(
-            one_graph(graphs),
+    def _loader(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        sample_weight: ArrayLike | None,
+        loss: NGMLoss,
+        rank: int,
+        world: int,
+    ) -> EdgeLoader:
+        return EdgeLoader(
             inputs,
             self._scaled(targets),
-            labeled,
-            self._make_network(*widths),
-            loss.cost,
-            self._squash,
-            self.seed,
-            self.dtype_,
+            list(graphs),
+            batch_size=self.batch_size,
+            seed=self.seed,
+            kinds=loss.kinds[: len(graphs)] if graphs else None,
+            sample_weight=sample_weight,
+            labeled=labeled,
+            sampling=self.sampling,
+            labels=self.labels,
+            dtype=self.dtype_,
+            rank=rank,
+            world=world,
         )
-        if seen.tells:
-            return True
-        warnings.warn(
-            f"the graph tells nothing and is left out: across its edges, predictions agree {seen.deviations:+.1f} "
-            f"standard deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; "
-            "give alphas to use it all the same",
-            UserWarning,
-            stacklevel=3,
-        )
-        return False
 
     def _squash(self, logits: Tensor) -> Tensor:
         """Logits to predictions."""

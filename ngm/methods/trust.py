@@ -7,16 +7,24 @@ edges between nodes renamed at random, which is what a graph that knows nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ngm.graph import Graph
+from ngm.methods.checks import one_graph
+from ngm.objective import NGMLoss
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.training import seeded
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
 
 FEWEST = 1_000  # edges below which a look would decide nothing
 LOOKED_AT = 5_000  # edges, at most
@@ -42,6 +50,48 @@ class Look:
     def tells(self) -> bool:
         """Whether the graph is to be used."""
         return self.deviations >= LEAST
+
+
+def graph_tells(
+    estimator: NGMEstimator,
+    inputs: Inputs,
+    targets: Tensor,
+    labeled: Tensor,
+    graphs: Sequence[Graph],
+    loss: NGMLoss,
+) -> bool:
+    """Whether graphs are to be used: alphas that were given are obeyed, else a graph must tell something.
+
+    Args:
+        estimator: Makes the network, and has the alphas.
+        inputs: A row per node.
+        targets: (n, ...) of the rows.
+        labeled: (n,) mask of those to train on.
+        graphs: Over the rows.
+        loss: What is to be trained with.
+    """
+    given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
+    if given or not any(loss.kinds) or sum(graph.num_edges for graph in graphs) < FEWEST:
+        return True
+    seen = look(
+        one_graph(graphs),
+        inputs,
+        estimator._scaled(targets),
+        labeled,
+        estimator._make_network(*estimator._widths),
+        loss.cost,
+        estimator._squash,
+        estimator.seed,
+        estimator.dtype_,
+    )
+    if not seen.tells:
+        text = (
+            f"the graph tells nothing and is left out: across its edges, predictions agree {seen.deviations:+.1f} "
+            f"standard deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; "
+            "give alphas to use it all the same"
+        )
+        warnings.warn(text, UserWarning, stacklevel=3)
+    return seen.tells
 
 
 def look(
@@ -74,16 +124,7 @@ def look(
     chosen = rng.permutation(graph.num_edges)[:LOOKED_AT]
     nodes, ends = np.unique(graph.edges[torch.from_numpy(np.sort(chosen))].numpy(), return_inverse=True)
     ends = ends.reshape(-1, 2)
-    with seeded(seed):
-        steps = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)
-        network.train()
-        for _ in range(STEPS):
-            some = seeds if len(seeds) <= 512 else seeds[torch.from_numpy(rng.permutation(len(seeds))[:512])]
-            value = cost(network(move_rows(take_rows(inputs, some, dtype), device)), targets[some].to(device)).mean()
-            steps.zero_grad(set_to_none=True)
-            value.backward()  # type: ignore[no-untyped-call]
-            steps.step()
-    network.eval()
+    _learn(network, inputs, targets, seeds, cost, rng, seed, dtype)
     with torch.inference_mode():
         parts = torch.split(torch.from_numpy(nodes), 2048)
         said = torch.cat([squash(network(move_rows(take_rows(inputs, p, dtype), device))).cpu() for p in parts])
@@ -96,5 +137,29 @@ def look(
     return Look(across / max(itself, 1e-12), (across - float(np.mean(renamed))) / spread)
 
 
-def _agreement(predicted: np.ndarray, ends: np.ndarray) -> float:
+def _learn(
+    network: nn.Module,
+    inputs: Inputs,
+    targets: Tensor,
+    seeds: Tensor,
+    cost: Callable[[Tensor, Tensor], Tensor],
+    rng: np.random.Generator,
+    seed: int,
+    dtype: torch.dtype,
+) -> None:
+    """A hundred steps on the labelled rows."""
+    device = next(network.parameters()).device
+    with seeded(seed):
+        adam = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)
+        network.train()
+        for _ in range(STEPS):
+            some = seeds if len(seeds) <= 512 else seeds[torch.from_numpy(rng.permutation(len(seeds))[:512])]
+            value = cost(network(move_rows(take_rows(inputs, some, dtype), device)), targets[some].to(device)).mean()
+            adam.zero_grad(set_to_none=True)
+            value.backward()  # type: ignore[no-untyped-call]
+            adam.step()
+    network.eval()
+
+
+def _agreement(predicted: NDArray[np.float64], ends: NDArray[np.int64]) -> float:
     return float((predicted[ends[:, 0]] * predicted[ends[:, 1]]).sum(axis=1).mean())
