@@ -30,10 +30,10 @@ SEEDS = 5
 def problem(name: str, part: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.int64], Graph, object, object]:
     """(x, y, graph, x to score, y to score); scored nodes are absent from the first three."""
     data = load(name)
-    if data.graph is None:  # digits: no validation part, so half of the test digits stand for it
-        scored = data.test[::2] if part == "validation" else data.test
-        x = data.x[data.train]
-        y = few_labels(data.y[data.train], 5, seed)
+    if data.graph is None:  # digits: no validation part, so the last of the training digits stand for it
+        kept, scored = (data.train[:-300], data.train[-300:]) if part == "validation" else (data.train, data.test)
+        x = data.x[kept]
+        y = few_labels(data.y[kept], 5, seed)
         return x, y, knn_graph(x, k=5), data.x[scored], data.y[scored]
     scored = data.validation if part == "validation" else data.test
     kept = np.setdiff1d(np.arange(len(data.y)), np.concatenate([scored, data.test]))

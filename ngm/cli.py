@@ -19,7 +19,7 @@ from rich.table import Table as Shown
 from ngm import datasets
 from ngm.names import nearest
 from ngm.reproduce import TABLES, Table, demo, pubmed
-from ngm.reproduce.plot import draw
+from ngm.reproduce.plot import check_plot, draw
 from ngm.reproduce.scores import Scores
 from ngm.reproduce.table import Row
 from ngm.run import JSON
@@ -144,10 +144,16 @@ def reproduce_command(
         raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
+    if plot is not None:
+        check_plot(plot)
+    if curve and setting == "transductive":
+        raise ValueError("--curve is of the inductive setting; leave out --setting transductive")
     wanted = None if rows is None else [key.strip() for key in rows.split(",")]
     keys = wanted or list(pubmed.CURVE if curve else pubmed.METHODS)
     pubmed.check(keys, dataset)
     settings = [s for s in pubmed.SETTINGS if setting in (s, "both")]
+    if not curve and not list(pubmed.cells(keys, settings)):
+        raise ValueError(f"none of the rows {', '.join(keys)} can be run in the {setting} setting; choose another")
     total = pubmed.count(keys, seeds, quick, settings, curve)
     with _download(quiet=as_json) as progress, _bar(total, quiet=as_json) as step:
         scores = Scores(keep)

@@ -59,6 +59,14 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
         start += p.numel()
 
 
+def from_first(values: Tensor) -> Tensor:
+    """What the first rank has, on every rank: for decisions that all must share."""
+    if rank_and_world()[1] > 1:
+        values = values.clone()
+        dist.broadcast(values, 0)
+    return values
+
+
 def sum_over_ranks(values: Tensor) -> Tensor:
     """The element-wise sum of `values` over all ranks."""
     if rank_and_world()[1] > 1:

@@ -30,6 +30,9 @@ FORMAT = "ngm-run"
 VERSION = 1
 
 
+_FILES = ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "rounds.json", "config.json")
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder by its path; reading and writing of its files."""
@@ -39,15 +42,21 @@ class Run:
     @classmethod
     def create(cls, folder: str | Path) -> Run:
         """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it."""
+        run = cls.check(folder)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            (run.folder / name).unlink(missing_ok=True)
+        (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
+        return run
+
+    @classmethod
+    def check(cls, folder: str | Path) -> Run:
+        """Refuses a folder that a run may not be written into, and leaves it as it is."""
         run = cls(Path(folder))
         if run.folder.exists() and not run.folder.is_dir():
             raise FileExistsError(f"{folder} is a file; name a new or empty folder")
         if run.folder.exists() and any(run.folder.iterdir()) and not run._is_ours():
             raise FileExistsError(f"{folder} holds other files and no run; name a new or empty folder")
-        run.folder.mkdir(parents=True, exist_ok=True)
-        for name in ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "config.json"):
-            (run.folder / name).unlink(missing_ok=True)
-        (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
         return run
 
     @classmethod

@@ -252,6 +252,7 @@ class _State:
         tensors, state = load_tensors(file)
         load_into(self.network, _under("network.", tensors), f"{file} is of another network than this one")
         self.best, self.mean = _under("best.", tensors), _under("mean.", tensors)
+        self.last = {name: t.clone() for name, t in self.mean.items()}  # what the last whole epoch left
         self.num_averaged = cast(int, state.get("num_averaged", 0))
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", tensors).items():

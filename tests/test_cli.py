@@ -86,6 +86,18 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
             "error: --plot a.svg has nothing to draw; give --curve as well",
         ),
         (
+            ("reproduce", "pubmed", "--curve", "--plot", "a.gif"),
+            "error: cannot draw a.gif: its ending is '.gif'; choose from .svg, .png, .pdf",
+        ),
+        (
+            ("reproduce", "pubmed", "--curve", "--setting", "transductive"),
+            "error: --curve is of the inductive setting; leave out --setting transductive",
+        ),
+        (
+            ("reproduce", "pubmed", "--rows", "gcn", "--setting", "inductive"),
+            "error: none of the rows gcn can be run in the inductive setting; choose another",
+        ),
+        (
             ("reproduce", "pubmed", "--curve", "--rows", "gcn"),
             "error: row 'gcn' cannot predict nodes outside the graph; leave it out of the curve",
         ),

@@ -46,6 +46,14 @@ def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: 
     assert lines == parts.history_.epochs
 
 
+@pytest.mark.parametrize("settings", [{"average": 0.9}, {"average": 0.9, "validation": 0.4}, {}], ids=str)
+def test_resuming_what_is_done_changes_nothing(data, settings: dict, tmp_path: Path) -> None:
+    x, y, graph = data
+    whole = NGMClassifier(**SMALL, **settings, folder=tmp_path).fit(x, y, graph=graph)
+    again = NGMClassifier(**SMALL, **settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+    assert same_bits(weights(again), weights(whole))
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("power cut")], ids=repr)
 @pytest.mark.parametrize("validation", [None, 0.4])
 def test_training_that_broke_off_resumes_to_the_same_bits(

@@ -216,3 +216,44 @@ def test_a_list_of_graphs_is_refused_in_words(method: type, data: Data) -> None:
     x, y, graph = data
     with pytest.raises(ValueError, match="graph is a list"):
         method(NGMClassifier(**SMALL), rounds=1).fit(x, y, graph=[graph])
+
+
+@each
+def test_an_interrupted_later_round_leaves_a_model_that_knows_its_classes(method: type, data: Data) -> None:
+    x, y, graph = data
+    named = np.where(y >= 0, np.array([3, 7, -1])[y], -1)
+
+    def stop(record: object) -> None:
+        if record.round == 1:
+            raise KeyboardInterrupt
+
+    model = method(NGMClassifier(**SMALL), rounds=3)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, named, graph=graph, on_round=stop)
+    assert set(model.predict(x).tolist()) <= {3, 7}
+
+
+@each
+def test_only_labelled_rows_are_scored(method: type, data: Data) -> None:
+    x, y, graph = data
+    model = method(NGMClassifier(**SMALL), rounds=1).fit(x, y, graph=graph)
+    known = y >= 0
+    assert model.score(x, y) == pytest.approx((model.predict(x)[known] == y[known]).mean())
+
+
+@each
+def test_a_folder_of_other_files_is_refused_before_training(method: type, data: Data, tmp_path: Path) -> None:
+    x, y, graph = data
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    rounds: list[object] = []
+    with pytest.raises(FileExistsError, match="holds other files and no run"):
+        method(NGMClassifier(**SMALL, folder=tmp_path), rounds=1).fit(x, y, graph=graph, on_round=rounds.append)
+    assert rounds == []
+
+
+def test_a_plain_run_in_the_folder_of_rounds_leaves_none_of_them(data: Data, tmp_path: Path) -> None:
+    x, y, graph = data
+    SelfTraining(NGMClassifier(**SMALL), rounds=1).fit(x, y, graph=graph).save(tmp_path / "run")
+    assert (tmp_path / "run" / "rounds.json").exists()
+    NGMClassifier(**SMALL).fit(x, y, graph=graph).save(tmp_path / "run")
+    assert not (tmp_path / "run" / "rounds.json").exists()

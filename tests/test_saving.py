@@ -162,6 +162,7 @@ def test_a_run_folder_holds_the_files_that_are_documented(tmp_path: Path) -> Non
         "validation": {"accuracy": best["validation_accuracy"], "cost": best["validation_cost"]},
         "labeled": 8,
         "edges": model.edges_by_kind_,
+        "graphs_used": [True],
     }
     assert json.loads((tmp_path / "model.json").read_text(encoding="utf-8")) == {
         "dtype": "float32",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ class Counted:
 
     def __init__(self) -> None:
         self.runs: list[int] = []
+        self.prepared = 0
+
+    def prepare(self) -> None:
+        self.prepared += 1
 
     def score(self, seed: int) -> tuple[float, str]:
         self.runs.append(seed)
@@ -35,6 +40,27 @@ def test_scores_of_something_else_are_run(tmp_path: Path) -> None:
     scores.get({"method": "b", "seed": 1}, cell, 1)
     scores.get({"method": "a", "seed": 2}, cell, 2)
     assert cell.runs == [1, 1, 2]
+
+
+def test_a_line_that_was_interrupted_is_run_again_and_the_others_stay(tmp_path: Path) -> None:
+    cell, file = Counted(), tmp_path / "scores.jsonl"
+    for seed in (1, 2):
+        Scores(file).get({"seed": seed}, cell, seed)
+    whole = file.read_text(encoding="utf-8")
+    file.write_text(whole[:-20], encoding="utf-8")
+    again = Scores(file)
+    again.get({"seed": 1}, cell, 1)
+    again.get({"seed": 2}, cell, 2)
+    assert cell.runs == [1, 2, 2]
+    assert [json.loads(line)["of"]["seed"] for line in file.read_text(encoding="utf-8").splitlines()] == [1, 2]
+
+
+def test_what_is_prepared_for_all_seeds_is_not_part_of_the_time_of_one() -> None:
+    class Slow(Counted):
+        def prepare(self) -> None:
+            time.sleep(0.2)
+
+    assert Scores().get({"seed": 1}, Slow(), 1).seconds < 0.1
 
 
 def test_without_a_file_scores_last_as_long_as_the_run(tmp_path: Path) -> None:

@@ -161,5 +161,5 @@ def test_a_graph_is_asked_for_and_needs_edges() -> None:
     x, y, _ = three_classes()
     with pytest.raises(ValueError, match="graph is None; SemiEmbedding needs one over the 40 rows"):
         SemiEmbedding().fit(x, y)
-    with pytest.raises(ValueError, match="has no edge with a weight above 0, so alpha would do nothing"):
+    with pytest.raises(ValueError, match="has no edge with a weight above 0 to draw"):
         SemiEmbedding().fit(x, y, Graph.from_edges([], num_nodes=40))

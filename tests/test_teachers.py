@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from torch import nn
 
+import ngm
 from ngm import Graph, NGMClassifier
 from ngm.methods.teachers import Lesson, Walker, taught
 from ngm.spread import walk_shares
@@ -129,23 +133,68 @@ def test_targets_of_validation_rows_are_the_teachers_and_never_their_labels() ->
     np.testing.assert_array_equal(last.predict_proba(x), same.predict_proba(x))
 
 
+def test_a_strong_model_resumes_saves_and_comes_back(tmp_path: Path) -> None:
+    x, truth, graph = planted()
+    y = shown(truth).numpy()
+    settings = {"hidden": (8,), "recipe": "strong", "seed": 1}
+    whole = NGMClassifier(**settings, epochs=4).fit(x, y, graph=graph)
+    NGMClassifier(**settings, epochs=2, folder=tmp_path / "a").fit(x, y, graph=graph)
+    parts = NGMClassifier(**settings, epochs=4, folder=tmp_path / "a", resume=True).fit(x, y, graph=graph)
+    np.testing.assert_array_equal(parts.predict_proba(x), whole.predict_proba(x))
+    np.testing.assert_array_equal(ngm.load(tmp_path / "a").predict_proba(x), whole.predict_proba(x))
+    assert whole.settings_.weight_decay == pytest.approx(1 / whole.num_labeled_)
+
+
+def test_the_strong_recipe_has_no_direction() -> None:
+    x, truth, graph = planted()
+    directed = Graph(graph.num_nodes, graph.edges, graph.weight, directed=True)
+    model = NGMClassifier(recipe="strong", influence="source")
+    with pytest.raises(ValueError, match=r"^recipe is 'strong', which has no direction; influence is 'source', set it"):
+        model.fit(x, shown(truth).numpy(), graph=directed)
+
+
+def test_the_strong_recipe_takes_tables_only(data) -> None:
+    x, y, graph = data
+
+    class Net(nn.Module):
+        def __init__(self, in_features: int, out_features: int) -> None:
+            super().__init__()
+            self.output = nn.Linear(5, out_features)
+
+        def forward(self, x: dict[str, torch.Tensor]) -> torch.Tensor:
+            return self.output(x["a"])
+
+    words = r"^recipe is 'strong', which averages rows of x, and x is a dict; give a table, or use ngm\.CoTraining$"
+    with pytest.raises(ValueError, match=words):
+        NGMClassifier(network=Net, recipe="strong", layer="output").fit({"a": x}, y, graph=graph)
+
+
+def test_more_seeds_than_a_step_shows_are_drawn_from() -> None:
+    x, truth, graph = planted()
+    y = torch.from_numpy(truth)
+    few = dataclasses.replace(QUICK, shown=10)
+    words, _ = taught(x, y, y >= 0, graph, 2, seed=0, lesson=few)
+    assert torch.equal(words.argmax(dim=1), y)
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
         ({"graph": None}, "learns from a graph; give graph=, or set recipe='paper'"),
+        (
+            {"graph": Graph.from_edges([[0, 1]], [0.0], 30)},
+            "learns from edges; Graph(30 nodes, 1 undirected edges) has none with a weight above 0",
+        ),
         ({"sample_weight": np.ones(30)}, "takes no sample_weight; leave it out, or set recipe='paper'"),
         (
             {"y": np.eye(30, 3, dtype=int)},
             "takes one class per row; y has several labels per row, so set recipe='paper'",
-        ),
-        (
-            {"x": {"a": np.ones((30, 2), dtype=np.float32)}},
-            "averages rows of x, and x is a dict; give a table, or use ngm.CoTraining",
         ),
     ],
 )
 def test_what_the_strong_recipe_cannot_take_is_refused(data, change: dict, text: str) -> None:
     x, y, graph = data
     given = {"x": x, "y": y, "graph": graph} | change
-    with pytest.raises(ValueError, match=f"^recipe is 'strong', which {text.replace('.', '[.]')}$"):
+    whole = re.escape("recipe is 'strong', which " + text)
+    with pytest.raises(ValueError, match=f"^{whole}$"):
         NGMClassifier(recipe="strong").fit(given.pop("x"), given.pop("y"), **given)

@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor
 from ngm.methods.trust import FEWEST
@@ -29,12 +31,12 @@ def shuffled(graph: Graph, seed: int) -> Graph:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_graph_of_the_classes_is_used_and_its_shuffled_twin_is_not(seed: int) -> None:
     x, _, y, graph = problem(seed)
-    assert NGMClassifier(hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=graph).graph_tells_
+    assert NGMClassifier(hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=graph).graphs_used_ == [True]
     with pytest.warns(
         UserWarning, match="^the graph tells nothing and is left out: across its edges, predictions agree"
     ):
         model = NGMClassifier(hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=shuffled(graph, seed))
-    assert not model.graph_tells_
+    assert model.graphs_used_ == [False]
 
 
 def test_a_graph_that_is_left_out_leaves_the_plain_network_at_as_many_steps() -> None:
@@ -45,6 +47,7 @@ def test_a_graph_that_is_left_out_leaves_the_plain_network_at_as_many_steps() ->
     plain = NGMClassifier(hidden=(8,), epochs=steps).fit(x, y)
     np.testing.assert_allclose(model.predict_proba(x), plain.predict_proba(x), atol=1e-4)
     assert model.history_.epochs[-1]["uu"] == 0
+    assert model.edges_by_kind_ == {"ll": 0, "lu": 0, "uu": 0}
 
 
 def test_alphas_that_are_given_are_obeyed_and_small_graphs_are_not_judged() -> None:
@@ -53,8 +56,8 @@ def test_alphas_that_are_given_are_obeyed_and_small_graphs_are_not_judged() -> N
     few = Graph(lost.num_nodes, lost.edges[: FEWEST - 1], lost.weight[: FEWEST - 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert NGMClassifier(hidden=(8,), epochs=1, alpha_uu=0.1).fit(x, y, graph=lost).graph_tells_
-        assert NGMClassifier(hidden=(8,), epochs=1).fit(x, y, graph=few).graph_tells_
+        assert NGMClassifier(hidden=(8,), epochs=1, alpha_uu=0.1).fit(x, y, graph=lost).graphs_used_ == [True]
+        assert NGMClassifier(hidden=(8,), epochs=1).fit(x, y, graph=few).graphs_used_ == [True]
 
 
 def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
@@ -65,7 +68,7 @@ def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
         (NGMClassifier(hidden=(8,), epochs=1), several),
         (NGMRegressor(hidden=(8,), epochs=1), value),
     ):
-        assert estimator.fit(x, target, graph=graph).graph_tells_
+        assert estimator.fit(x, target, graph=graph).graphs_used_ == [True]
         with pytest.warns(UserWarning, match="tells nothing"):
             estimator.fit(x, target, graph=shuffled(graph, 2))
 
@@ -75,3 +78,58 @@ def test_the_look_leaves_training_as_it_is() -> None:
     looked = NGMClassifier(hidden=(8,), epochs=2).fit(x, y, graph=graph)
     given = NGMClassifier(hidden=(8,), epochs=2, alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2).fit(x, y, graph=graph)
     np.testing.assert_array_equal(looked.predict_proba(x), given.predict_proba(x))
+
+
+def test_the_look_leaves_modules_alone_that_networks_share() -> None:
+    x, _, y, graph = problem(0)
+    backbone = nn.Linear(6, 8)
+    before = backbone.weight.detach().clone()
+    weights: list[torch.Tensor] = []
+
+    class Net(nn.Module):
+        def __init__(self, in_features: int, out_features: int) -> None:
+            super().__init__()
+            self.backbone, self.output = backbone, nn.Linear(8, out_features)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if self.training and not weights:
+                weights.append(backbone.weight.detach().clone())
+            return self.output(torch.relu(self.backbone(x)))
+
+    NGMClassifier(network=Net, layer="backbone", epochs=1).fit(x, y, graph=graph)
+    assert torch.equal(weights[0], before)
+
+
+def test_a_network_that_cannot_tell_new_rows_is_no_judge_of_a_graph() -> None:
+    _, truth, y, graph = problem(0)
+    identity = np.eye(len(y), dtype=np.float32)  # what is learned of one row says nothing of another
+    model = NGMClassifier(hidden=(16,), epochs=30, learning_rate=0.01).fit(identity, y, graph=graph)
+    assert model.graphs_used_ == [True]
+    assert model.score(identity, truth) > 0.8
+
+
+def test_edges_without_weight_do_not_count() -> None:
+    x, _, y, graph = problem(0)
+    rng = np.random.default_rng(0)
+    noise = rng.integers(len(y), size=(20_000, 2))
+    edges = np.concatenate([graph.edges.numpy(), noise])
+    weight = np.concatenate([np.ones(graph.num_edges), np.zeros(len(noise))])
+    mixed = Graph.from_edges(edges, weight, num_nodes=len(y))
+    assert NGMClassifier(hidden=(8,), epochs=1).fit(x, y, graph=mixed).graphs_used_ == [True]
+
+
+def test_of_several_graphs_only_those_that_tell_nothing_are_left_out() -> None:
+    x, _, y, graph = problem(0)
+    with pytest.warns(UserWarning, match="^graph 1 tells nothing"):
+        model = NGMClassifier(hidden=(8,), epochs=2).fit(x, y, graph=[graph, shuffled(graph, 0)])
+    assert model.graphs_used_ == [True, False]
+    assert sum(model.edges_by_kind_.values()) == graph.num_edges
+
+
+def test_the_strong_recipe_does_not_learn_from_a_graph_that_tells_nothing() -> None:
+    x, truth, y, graph = problem(0)
+    with pytest.warns(UserWarning, match="tells nothing"):
+        model = NGMClassifier(hidden=(8,), recipe="strong").fit(x, y, graph=shuffled(graph, 0))
+    assert (model.graphs_used_, model.num_labeled_) == ([False], 20)
+    assert model.settings_.weight_decay == pytest.approx(1 / len(y))
+    assert model.score(x, truth) > 0.8

@@ -49,6 +49,9 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
     if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
         raise ValueError(f"hidden is {tuple(estimator.hidden)}; every width is a whole number of at least 1")
+    for name in ("dropout", "input_dropout", "unit_rows"):
+        if callable(estimator.network) and getattr(estimator, name) is not None:
+            raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
     check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:
         raise ValueError(

@@ -11,17 +11,17 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 from torch import Tensor
 
+from ngm.distributed import from_first
 from ngm.graph import Graph
 from ngm.methods.checks import one_graph
 from ngm.methods.estimator import NGMEstimator
-from ngm.methods.targets import Task, check_length, encode_classes, plain, unlabeled_rows
+from ngm.methods.targets import Task, as_array, encode_classes, labeled_accuracy, unlabeled_rows
 from ngm.methods.teachers import taught
 from ngm.metrics import accuracy, f1
-from ngm.rows import Inputs, num_rows
+from ngm.rows import Inputs
 from ngm.run import JSON
 
 
@@ -36,8 +36,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     Args:
         hidden: Widths of the hidden layers of network "ffnn".
         alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph. None, here and below:
-            as the recipe says (0.2 for "paper"; where all three are None, a graph of 1,000 edges or more has to tell
-            something about what is predicted, else it is left out with a warning).
+            as the recipe says (0.2 for "paper"). Where all three are None, the predictions of a briefly trained network
+            have to agree across the edges of a graph (of 1,000 or more), else it is left out with a warning.
         alpha_lu: Weight of distances across labelled-unlabelled edges.
         alpha_uu: Weight of distances across unlabelled-unlabelled edges. All three 0: a plain network.
         distance: "l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js", or a function.
@@ -76,7 +76,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         edges_by_kind_: How many LL, LU and UU edges were trained on.
         n_iter_: Epochs done.
         settings_: What was used where a setting is None.
-        graph_tells_: False where the graph was left out.
+        graphs_used_: For each graph, whether it was used; False where it told nothing.
 
     >>> from ngm import Graph
     >>> x = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
@@ -103,16 +103,11 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
 
         Of soft labels, the largest is the right one.
         """
-        predicted = self.predict(x)
-        truth = check_length(y, len(predicted))
-        known = ~unlabeled_rows(truth)
-        if not known.any():
-            raise ValueError(f"none of the {len(truth)} rows has a label; score needs some")
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        right = plain(truth[known]) if truth.dtype.kind == "O" else truth[known]
-        if self.task_ == "soft" and right.ndim == 2:
-            right = self.classes_[right.argmax(axis=1)]
-        return float(accuracy_score(right, predicted[known], sample_weight=weight))
+        truth = as_array(y)
+        if self.task_ == "soft" and truth.ndim == 2:
+            known = ~unlabeled_rows(truth)
+            truth = np.where(known, self.classes_[truth.argmax(axis=1)], -1)
+        return labeled_accuracy(self.predict(x), truth, sample_weight)
 
     def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
         encoded = encode_classes(y, rows)
@@ -140,23 +135,28 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         labeled: Tensor,
         graphs: Sequence[Graph],
         sample_weight: ArrayLike | None,
+        some: bool,
     ) -> tuple[Tensor, Tensor]:
         strong = "recipe is 'strong', which"
         if self.task_ == "labels":
             raise ValueError(f"{strong} takes one class per row; y has several labels per row, so set recipe='paper'")
-        if not graphs:
+        if not some:
             raise ValueError(f"{strong} learns from a graph; give graph=, or set recipe='paper'")
+        if self.influence != "both":
+            raise ValueError(f"{strong} has no direction; influence is {self.influence!r}, set it to 'both'")
         if sample_weight is not None:
             raise ValueError(f"{strong} takes no sample_weight; leave it out, or set recipe='paper'")
         if not isinstance(inputs, np.ndarray) and not sp.issparse(inputs):
             raise ValueError(
                 f"{strong} averages rows of x, and x is a {type(inputs).__name__}; give a table, or use ngm.CoTraining"
             )
-        nodes = num_rows(inputs)
-        if any(graph.num_nodes != nodes for graph in graphs):
-            raise ValueError(f"the graph has {graphs[0].num_nodes} nodes, x has {nodes} rows; a node is a row of x")
+        if not graphs:
+            return targets, labeled
         graph = one_graph(graphs)
-        return taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, len(self.classes_), self.seed)
+        if not bool((graph.weight > 0).any()):
+            raise ValueError(f"{strong} learns from edges; {graph} has none with a weight above 0")
+        words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, len(self.classes_), self.seed)
+        return from_first(words), told
 
     def _squash(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits) if self.task_ == "labels" else torch.softmax(logits, dim=1)

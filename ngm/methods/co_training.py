@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,12 +23,14 @@ from ngm.methods.rounds import (
     best_round,
     check_rounds,
     fresh,
+    keep,
     known_classes,
     measured_round,
     one_hot,
     propagated,
     save_rounds,
 )
+from ngm.methods.targets import labeled_accuracy
 from ngm.rows import Inputs
 
 
@@ -98,6 +99,7 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
             targets = as_targets(self.targets_)
             fitted = fresh(self.estimator, targets, known)
             fitted.fit(x, targets, graph=graph)
+            fitted.classes_ = self.classes_
             told = np.where(self.targets_[:, 0] >= 0, self.targets_.argmax(axis=1), -1)
             self.history_.append(measured_round(i, fitted, told, (told >= 0) & ~before, known))
             before = told >= 0
@@ -109,9 +111,7 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
                 self.stopped_ = f"validation has not improved for {self.patience} rounds"
                 break
             prior = np.asarray(fitted.predict_proba(x), dtype=np.float32)
-        self.estimator_.classes_ = self.classes_
-        if getattr(self.estimator, "folder", None) is not None:
-            self.save(cast(Path, self.estimator.folder))
+        keep(self.estimator, self.save)
         return self
 
     def predict(self, x: Inputs) -> NDArray[np.generic]:
@@ -125,6 +125,10 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         check_is_fitted(self)
         shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
         return shares
+
+    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy over the labelled rows."""
+        return labeled_accuracy(self.predict(x), y, sample_weight)
 
     def save(self, folder: str | Path) -> Path:
         """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""

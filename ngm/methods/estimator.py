@@ -24,7 +24,7 @@ from ngm.graph import Graph
 from ngm.methods import saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
 from ngm.methods.recipes import Recipe, resolve
-from ngm.methods.trust import graph_tells
+from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.names import nearest
 from ngm.networks import NETWORKS
@@ -102,22 +102,23 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         targets, labeled = self._encode(y, num_rows(inputs))
         graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
-        if self.recipe == "strong":
-            targets, told = self._teach(inputs, targets, held_out.labeled, graphs, sample_weight)
-            held_out = replace(held_out, labeled=told)
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
+        self._widths = self._in_features(inputs), self._out_features(targets)
+        self.network_ = self._make_network(*self._widths)
+        self._try_network(inputs)
         with process_group() as (rank, world):
-            loader = self._loader(inputs, targets, held_out.labeled, graphs, sample_weight, loss, rank, world)
+            told = held_out.labeled
+            loader = self._loader(inputs, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
-            self._widths = self._in_features(inputs), self._out_features(targets)
-            self.network_ = self._make_network(*self._widths)
-            self._try_network(inputs)
             loss.check(self.network_, loader.totals)
-            self.graph_tells_ = graph_tells(self, inputs, targets, held_out.labeled, graphs, loss)
-            if not self.graph_tells_:  # the labels alone, in as many steps
-                idle = [Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)] * len(graphs)
-                loss = NGMLoss(idle, cost=self._cost(), scaling=self.scaling)
+            self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
+            if self.recipe == "strong":
+                useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
+                targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
+                loader = self._loader(inputs, targets, told, graphs, sample_weight, loss, rank, world)
+            if not all(self.graphs_used_):
+                loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
             run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
             self.history_ = self._train(loader, loss, held_out, run, on_epoch)
             self._finish(loader, run if rank == 0 else None)
@@ -187,12 +188,16 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         labeled: Tensor,
         graphs: Sequence[Graph],
         sample_weight: ArrayLike | None,
+        some: bool,
     ) -> tuple[Tensor, Tensor]:
-        """The strong recipe's targets: (shares (n, C), (n,) mask of the nodes that have any)."""
+        """The strong recipe's targets: (shares (n, C), (n,) mask of the nodes that have any).
+
+        Without a graph that tells anything (`some` says whether any was given) they are what they were.
+        """
         raise ValueError(f"recipe is 'strong', which is for classes; {type(self).__name__} takes recipe='paper'")
 
-    def _loss(self, graphs: int) -> NGMLoss:
-        """A regularizer per graph; an alpha given as a list has one entry per graph."""
+    def _loss(self, graphs: int, used: Sequence[bool] = ()) -> NGMLoss:
+        """A regularizer per graph, with alphas of 0 where it is not used; an alpha as a list has an entry per graph."""
         count = max(graphs, 1)
         alphas = (self.settings_.alpha_ll, self.settings_.alpha_lu, self.settings_.alpha_uu)
         names = ("alpha_ll", "alpha_lu", "alpha_uu")
@@ -208,7 +213,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
             for ll, lu, uu in zip(*per, strict=True)
         ]
-        return NGMLoss(regularizers, cost=self._cost(), scaling=self.scaling)
+        idle = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)
+        kept = [r if u else idle for r, u in zip(regularizers, used or [True] * count, strict=True)]
+        return NGMLoss(kept, cost=self._cost(), scaling=self.scaling)
 
     def _loader(
         self,
@@ -250,7 +257,13 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         truth = self._scaled(held_out.y)
-        decay = self.settings_.weight_decay
+        settings = self.settings_
+        epochs = settings.epochs or math.ceil(settings.steps / max(len(loader), 1))
+        decay = settings.weight_decay
+        if decay is None:  # one over the nodes: those that were taught, or all where no graph could teach any
+            told = int(loader.labeled.sum())
+            decay = 1 / (told if any(self.graphs_used_) else len(loader.labeled))
+        self.settings_ = replace(settings, epochs=epochs, weight_decay=decay)
 
         def evaluate(network: nn.Module) -> dict[str, float]:
             logits = self._logits(held_out.x)
@@ -261,11 +274,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.network_,
             loader,
             loss,
-            epochs=self.settings_.epochs or math.ceil(self.settings_.steps / max(len(loader), 1)),
+            epochs=epochs,
             seed=self.seed,
             optimizer=self.optimizer,
             learning_rate=self.settings_.learning_rate,
-            weight_decay=1 / int(loader.labeled.sum()) if decay is None else decay,
+            weight_decay=decay,
             clip=self.clip,
             bfloat16=self.bfloat16,
             average=self.settings_.average,
@@ -278,7 +291,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _finish(self, loader: EdgeLoader, run: Run | None) -> None:
         self.n_iter_ = len(self.history_.epochs)
-        by_kind = [sum(graph[kind] for graph in loader.totals.num_edges) for kind in EdgeKind]
+        counts = [n for n, used in zip(loader.totals.num_edges, self.graphs_used_, strict=False) if used]
+        by_kind = [sum(graph[kind] for graph in counts) for kind in EdgeKind]
         self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), by_kind, strict=True))
         self.num_labeled_ = int(loader.labeled.sum())
         self.network_.eval()
@@ -321,7 +335,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         try:
             with torch.inference_mode(), seeded(self.seed):
                 logits = self.network_(move_rows(rows, self.device))
-        except (RuntimeError, TypeError, IndexError) as error:
+        except (RuntimeError, TypeError, IndexError, AttributeError) as error:
             reason = str(error).splitlines()[0]
             raise ValueError(
                 f"the network cannot take {what} ({reason}); give a network for such inputs, or x as float32"

@@ -46,7 +46,7 @@ class PairSampler:
         self.edges = graph.edges.numpy()
         self.weight = np.cumsum(graph.weight.numpy(), dtype=np.float64)
         if not len(self.weight) or self.weight[-1] == 0:
-            raise ValueError(f"{graph} has no edge with a weight above 0, so alpha would do nothing; set alpha=0")
+            raise ValueError(f"{graph} has no edge with a weight above 0 to draw; give some of them a weight")
         self.keys = np.unique(_keys(self.edges.T, self.num_nodes))
 
     def draw(self, count: int) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.methods.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
-from ngm.methods.targets import as_array
+from ngm.methods.targets import as_array, labeled_accuracy
 from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest
 
 
@@ -129,6 +129,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         nodes, place = np.unique(near, return_inverse=True)
         mean: NDArray[np.floating] = self.distributions(nodes)[place.reshape(near.shape)].mean(axis=1)
         return mean
+
+    def score(self, x: ArrayLike | sp.csr_matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy of `predict` over the labelled rows; of several labels, the share of rows with all of them right."""
+        return labeled_accuracy(self.predict(x), y, sample_weight)
 
     def distributions(self, nodes: NDArray[np.int64] | None = None) -> NDArray[np.floating]:
         """(b, C) of some nodes or of all, dense; with `keep`, labels that were dropped have their part of the rest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
+from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.propagation import LabelPropagation
@@ -127,11 +128,23 @@ def fresh(estimator: NGMClassifier, targets: Targets, known: Known) -> NGMClassi
 
     A folder is for what is kept in the end; resuming in one would take the round before for this one.
     """
-    settings: dict[str, object] = {"validation": validation_for(targets, known)}
+    settings: dict[str, object] = {}
+    if known.validation is not None:
+        settings["validation"] = validation_for(targets, known)
     if getattr(estimator, "folder", None) is not None:
         settings |= {"folder": None, "resume": False}
     copy: NGMClassifier = clone(estimator).set_params(**settings)
     return copy
+
+
+def keep(estimator: NGMClassifier, save: Callable[[Path], Path]) -> None:
+    """Saves into the estimator's folder, if it has one: the first of several processes does."""
+    folder = getattr(estimator, "folder", None)
+    if folder is None:
+        return
+    with process_group() as (rank, _):
+        if rank == 0:
+            save(Path(folder))
 
 
 def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) -> None:
@@ -140,6 +153,8 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
         raise ValueError(f"estimator is a {type(estimator).__name__}, which gives no probabilities; give a classifier")
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
+    if getattr(estimator, "folder", None) is not None:
+        Run.check(cast(Path, estimator.folder))
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
 
@@ -250,7 +265,7 @@ def _some(x: Inputs, ids: Tensor) -> Inputs:
     if hasattr(x, "iloc"):
         return cast(Inputs, x.iloc[ids.numpy()])
     if sp.issparse(x):
-        return cast(Inputs, cast(sp.csr_array, x)[ids.numpy()])
+        return cast(Inputs, cast(sp.csr_array, x).tocsr()[ids.numpy()])
     if isinstance(x, list):
         return cast(Inputs, np.asarray(x)[ids.numpy()])
     return take_rows(x, ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32)

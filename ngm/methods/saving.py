@@ -57,6 +57,7 @@ def finish(estimator: NGMEstimator, run: Run) -> None:
             "validation": {k.removeprefix("validation_"): v for k, v in best.items() if k.startswith("validation_")},
             "labeled": estimator.num_labeled_,
             "edges": cast(JSON, dict(estimator.edges_by_kind_)),
+            "graphs_used": cast(JSON, list(estimator.graphs_used_)),
         },
     )
     run.write("model.json", _model(estimator))
@@ -103,6 +104,7 @@ def load(
     estimator.history_ = History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"])  # type: ignore[arg-type]
     estimator.n_iter_, estimator.num_labeled_ = len(epochs), cast(int, metrics["labeled"])
     estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
+    estimator.graphs_used_ = cast("list[bool]", metrics.get("graphs_used", []))
     return estimator
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from ngm.methods.rounds import (
     best_round,
     check_rounds,
     fresh,
+    keep,
     known_classes,
     measured_round,
     named,
@@ -30,6 +31,7 @@ from ngm.methods.rounds import (
     propagated,
     save_rounds,
 )
+from ngm.methods.targets import labeled_accuracy
 from ngm.rows import Inputs
 from ngm.spread import pull
 
@@ -108,6 +110,7 @@ class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             targets = as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))) if self.soft else labels
             fitted = fresh(self.estimator, targets, known)
             fitted.fit(x, targets, graph=graph)
+            fitted.classes_ = self.classes_
             self.labels_ = named(labels, self.classes_)
             self.history_.append(measured_round(i, fitted, labels, added, known))
             if on_round is not None:
@@ -123,9 +126,7 @@ class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             changed = added | ((labels >= 0) & (known.labels < 0) if self.relabel else False)
             labels = np.where(changed, shares.argmax(axis=1), labels)
             beliefs = np.where(changed[:, None], shares, beliefs)
-        self.estimator_.classes_ = self.classes_
-        if getattr(self.estimator, "folder", None) is not None:
-            self.save(cast(Path, self.estimator.folder))
+        keep(self.estimator, self.save)
         return self
 
     def predict(self, x: Inputs) -> NDArray[np.generic]:
@@ -139,6 +140,10 @@ class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         check_is_fitted(self)
         shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
         return shares
+
+    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy over the labelled rows."""
+        return labeled_accuracy(self.predict(x), y, sample_weight)
 
     def save(self, folder: str | Path) -> Path:
         """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""

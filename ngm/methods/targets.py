@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
@@ -119,6 +120,23 @@ def _encode_rows(array: NDArray[np.generic]) -> Encoded:
             "(soft labels); a row of -1 is unlabelled"
         )
     return Encoded("soft", torch.from_numpy(values), labeled, classes)
+
+
+def labeled_accuracy(predicted: NDArray[np.generic], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Share of the labelled rows that are right; of several labels, of rows with all of them right.
+
+    Args:
+        predicted: (n,) classes, or (n, L) zeros and ones.
+        y: True ones, unlabelled rows marked.
+        sample_weight: (n,) weight of each row.
+    """
+    truth = check_length(y, len(predicted))
+    known = ~unlabeled_rows(truth)
+    if not known.any():
+        raise ValueError(f"none of the {len(truth)} rows has a label; score needs some")
+    weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+    right = plain(truth[known]) if truth.dtype.kind == "O" else truth[known]
+    return float(accuracy_score(right, predicted[known], sample_weight=weight))
 
 
 def _is_missing(value: object) -> bool:

@@ -14,6 +14,7 @@ are held apart. Their predictions are averaged over the same walks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -56,6 +57,7 @@ class Lesson:
         pairs: Edges per step of an embedder, and as many other pairs.
         embedder_steps: Adam steps of an embedder.
         embedder_decay: Weight decay of an embedder.
+        shown: Seeds in a step, at most.
         learning_rate: Of Adam, for both.
         dropout: Of hidden units, and of the inputs of walkers.
     """
@@ -78,6 +80,7 @@ class Lesson:
     pairs: int = 256
     embedder_steps: int = 300
     embedder_decay: float = 5e-4
+    shown: int = 1024
     learning_rate: float = 0.01
     dropout: float = 0.5
 
@@ -143,19 +146,26 @@ class Lecture:
         embedders = [self._embedder(shares, seed, i) for i in range(self.how.embedders)]
         return torch.stack([torch.stack(kind).mean(dim=0) for kind in (walkers, embedders) if kind]).mean(dim=0)
 
-    @property
+    @cached_property
     def seeds(self) -> Tensor:
         """(s,) ids of the labelled nodes."""
         return self.labeled.nonzero()[:, 0]
 
+    def _shown(self, rng: np.random.Generator) -> Tensor:
+        """The seeds of a step: all of them, or so many drawn at random where there are more."""
+        if len(self.seeds) <= self.how.shown:
+            return self.seeds
+        return self.seeds[torch.from_numpy(rng.permutation(len(self.seeds))[: self.how.shown])]
+
     def _walker(self, shares: Shares, chance: np.random.SeedSequence) -> Tensor:
         """(n, C) class shares of every node, by one walker."""
-        how, seeds, rng = self.how, self.seeds, np.random.default_rng(chance)
-        labels, walker = self.targets[seeds], Walker(shares)
+        how, rng, walker = self.how, np.random.default_rng(chance), Walker(shares)
         with seeded(int(rng.integers(2**31))):
-            network = FFNN(self.x.shape[1], labels.shape[1], (how.hidden,), how.dropout, how.dropout)
+            network = FFNN(self.x.shape[1], self.targets.shape[1], (how.hidden,), how.dropout, how.dropout)
             adam = _adam(network, how.learning_rate, how.weight_decay)
             for step in range(how.steps):
+                seeds = self._shown(rng)
+                labels = self.targets[seeds]
                 nodes = np.concatenate([seeds.numpy(), rng.integers(len(self.labeled), size=how.pool)])
                 view = walker.ends(np.tile(nodes, how.views), how, rng) @ self.x  # (views * nodes, d)
                 log_p = F.log_softmax(network(_as_rows(view)), dim=1).view(how.views, len(nodes), -1)
@@ -174,12 +184,13 @@ class Lecture:
 
     def _embedder(self, shares: Shares, seed: int, number: int) -> Tensor:
         """(n, C) class shares of every node, by one embedder."""
-        how, seeds = self.how, self.seeds
+        how, rng = self.how, np.random.default_rng([seed, 3, number])
         sampler = PairSampler(self.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
         with seeded(seed, 1_000 + number):
             network = FFNN(self.x.shape[1], self.targets.shape[1], (how.embedding,), how.dropout)
             adam = _adam(network, how.learning_rate, how.embedder_decay)
             for _ in range(how.embedder_steps):
+                seeds = self._shown(rng)
                 joined, apart = sampler.draw(how.pairs)
                 every = torch.cat([seeds, joined.flatten(), apart.flatten()])
                 nodes, place = torch.unique(every, return_inverse=True)

@@ -1,14 +1,16 @@
-"""Does the graph tell anything? A look at it before training, so that one that knows nothing does no harm.
+"""Does a graph tell anything? A look before training, so that one that knows nothing does no harm.
 
-The network is trained on the labelled rows alone for a moment. If neighbours are alike in what is to be predicted, its
-predictions for the two ends of an edge agree more than for two nodes at random. How much more is compared with the same
-edges between nodes renamed at random, which is what a graph that knows nothing looks like.
+A copy of the network is trained on the labelled rows alone for a moment. If neighbours are alike in what is predicted,
+its predictions for the two ends of an edge agree more than for two nodes at random. How much more is compared with the
+same edges between nodes renamed at random, which is what a graph that knows nothing looks like. Where the network
+cannot tell labelled rows that it was not shown (one-hot inputs, say), it is no judge, and graphs are used.
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from ngm.distributed import from_first
 from ngm.graph import Graph
-from ngm.methods.checks import one_graph
 from ngm.objective import NGMLoss
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.training import seeded
@@ -29,137 +32,135 @@ if TYPE_CHECKING:
 FEWEST = 1_000  # edges below which a look would decide nothing
 LOOKED_AT = 5_000  # edges, at most
 RENAMED = 50  # times
+SHOWN = 512  # labelled rows in a step, at most
 STEPS = 100
 RATE = 0.01
 LEAST = 3.0  # standard deviations
 
 
-@dataclass(frozen=True)
-class Look:
-    """What was seen.
-
-    Args:
-        agreement: Of the network's predictions across edges, relative to that of a node with itself.
-        deviations: By how many standard deviations that is more than across the edges of renamed nodes.
-    """
-
-    agreement: float
-    deviations: float
-
-    @property
-    def tells(self) -> bool:
-        """Whether the graph is to be used."""
-        return self.deviations >= LEAST
-
-
-def graph_tells(
+def useful_graphs(
     estimator: NGMEstimator,
     inputs: Inputs,
     targets: Tensor,
     labeled: Tensor,
     graphs: Sequence[Graph],
     loss: NGMLoss,
-) -> bool:
-    """Whether graphs are to be used: alphas that were given are obeyed, else a graph must tell something.
+) -> list[bool]:
+    """Which graphs are to be used: all where alphas were given, else those that tell something.
 
     Args:
-        estimator: Makes the network, and has the alphas.
+        estimator: Has the network and the alphas.
         inputs: A row per node.
         targets: (n, ...) of the rows.
         labeled: (n,) mask of those to train on.
         graphs: Over the rows.
         loss: What is to be trained with.
     """
+    used = [True] * len(graphs)
     given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
-    if given or not any(loss.kinds) or sum(graph.num_edges for graph in graphs) < FEWEST:
-        return True
-    seen = look(
-        one_graph(graphs),
-        inputs,
-        estimator._scaled(targets),
-        labeled,
-        estimator._make_network(*estimator._widths),
-        loss.cost,
-        estimator._squash,
-        estimator.seed,
-        estimator.dtype_,
-    )
-    if not seen.tells:
+    judged = [i for i, graph in enumerate(graphs) if int((graph.weight > 0).sum()) >= FEWEST]
+    if given or not judged or (estimator.recipe == "paper" and not any(loss.kinds)):
+        return used
+    eyes = Eyes(estimator, inputs, targets, labeled, loss)
+    seen = {i: eyes.agreement(graphs[i]) for i in judged}
+    blind = any(deviations < LEAST for deviations in seen.values()) and eyes.foresight() < LEAST
+    for i, deviations in seen.items():
+        used[i] = blind or deviations >= LEAST
+    used = [bool(u) for u in from_first(torch.tensor(used)).tolist()]
+    for i in (i for i, u in enumerate(used) if not u):
+        which = "the graph" if len(graphs) == 1 else f"graph {i}"
         text = (
-            f"the graph tells nothing and is left out: across its edges, predictions agree {seen.deviations:+.1f} "
-            f"standard deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; "
-            "give alphas to use it all the same"
+            f"{which} tells nothing and is left out: across its edges, predictions agree {seen[i]:+.1f} standard "
+            f"deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; give "
+            "alphas to use it all the same"
         )
         warnings.warn(text, UserWarning, stacklevel=3)
-    return seen.tells
+    return used
 
 
-def look(
-    graph: Graph,
-    inputs: Inputs,
-    targets: Tensor,
-    labeled: Tensor,
-    network: nn.Module,
-    cost: Callable[[Tensor, Tensor], Tensor],
-    squash: Callable[[Tensor], Tensor],
-    seed: int,
-    dtype: torch.dtype,
-) -> Look:
-    """Looks at a graph with the eyes of a briefly trained network.
+@dataclass(eq=False)
+class Eyes:
+    """A network that has learned the labels for a moment, to look at graphs with.
 
     Args:
-        graph: Over the rows.
+        estimator: Its network is copied, and not touched.
         inputs: A row per node.
         targets: (n, ...) of the rows.
         labeled: (n,) mask.
-        network: To train for a moment; not to be used any further.
-        cost: (logits, targets) -> (b,) cost per row.
-        squash: Logits -> predictions.
-        seed: Same seed, same look.
-        dtype: Of the inputs.
+        loss: Has the cost of a row.
     """
-    rng = np.random.default_rng([seed, 0x10C])
-    device = next(network.parameters()).device
-    seeds = labeled.nonzero()[:, 0]
-    chosen = rng.permutation(graph.num_edges)[:LOOKED_AT]
-    nodes, ends = np.unique(graph.edges[torch.from_numpy(np.sort(chosen))].numpy(), return_inverse=True)
-    ends = ends.reshape(-1, 2)
-    _learn(network, inputs, targets, seeds, cost, rng, seed, dtype)
-    with torch.inference_mode():
-        parts = torch.split(torch.from_numpy(nodes), 2048)
-        said = torch.cat([squash(network(move_rows(take_rows(inputs, p, dtype), device))).cpu() for p in parts])
-    predicted = said.double().numpy().reshape(len(nodes), -1)
-    predicted = predicted - predicted[ends.ravel()].mean(axis=0)  # nodes count by their edges
-    itself = float(np.square(predicted[ends.ravel()]).sum(axis=1).mean())
-    across = _agreement(predicted, ends)
-    renamed = [_agreement(predicted[rng.permutation(len(nodes))], ends) for _ in range(RENAMED)]
-    spread = float(np.std(renamed)) or 1e-12
-    return Look(across / max(itself, 1e-12), (across - float(np.mean(renamed))) / spread)
+
+    estimator: NGMEstimator
+    inputs: Inputs
+    targets: Tensor
+    labeled: Tensor
+    loss: NGMLoss
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng([self.estimator.seed, 0x10C])
+        self.seeds = self.labeled.nonzero()[:, 0]
+        self.network = self._learned(self.seeds)
+
+    def agreement(self, graph: Graph) -> float:
+        """By how many standard deviations predictions agree more across edges than where nodes are renamed."""
+        weight = graph.weight.double().numpy()
+        count = min(LOOKED_AT, int((weight > 0).sum()))
+        chosen = self.rng.choice(len(weight), count, replace=False, p=weight / weight.sum())
+        nodes, ends = np.unique(graph.edges[torch.from_numpy(np.sort(chosen))].numpy(), return_inverse=True)
+        ends = ends.reshape(-1, 2)
+        said = self._said(self.network, torch.from_numpy(nodes))
+        said = said - said[ends.ravel()].mean(axis=0)  # nodes count by their edges
+        renamed = [_together(p[ends[:, 0]], p[ends[:, 1]]) for p in self._shuffled(said)]
+        return _deviations(_together(said[ends[:, 0]], said[ends[:, 1]]), renamed)
+
+    def foresight(self) -> float:
+        """By how many standard deviations labelled rows that were not shown are told better than others' labels."""
+        order = torch.from_numpy(self.rng.permutation(len(self.seeds)))
+        halves = self.seeds[order[::2]], self.seeds[order[1::2]]
+        if not len(halves[1]):
+            return 0.0
+        said = np.concatenate([self._said(self._learned(a), b) for a, b in (halves, halves[::-1])])
+        truth = self.targets[torch.cat([halves[1], halves[0]])]
+        width = said.shape[1]
+        told = truth.double() if truth.is_floating_point() else F.one_hot(truth, width).double()
+        wanted = told.reshape(len(said), -1).numpy()
+        said, wanted = said - said.mean(axis=0), wanted - wanted.mean(axis=0)
+        return _deviations(_together(said, wanted), [_together(p, wanted) for p in self._shuffled(said)])
+
+    def _shuffled(self, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        return [values[self.rng.permutation(len(values))] for _ in range(RENAMED)]
+
+    def _learned(self, seeds: Tensor) -> nn.Module:
+        """A copy of the network after a hundred steps on some labelled rows."""
+        network = copy.deepcopy(self.estimator.network_).train()
+        targets = self.estimator._scaled(self.targets)
+        with seeded(self.estimator.seed):
+            adam = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)
+            for _ in range(STEPS):
+                few = len(seeds) <= SHOWN
+                some = seeds if few else seeds[torch.from_numpy(self.rng.permutation(len(seeds))[:SHOWN])]
+                logits = network(self._rows(some))
+                value = self.loss.cost(logits, targets[some].to(logits.device)).mean()
+                adam.zero_grad(set_to_none=True)
+                value.backward()  # type: ignore[no-untyped-call]
+                adam.step()
+        return network.eval()
+
+    def _said(self, network: nn.Module, nodes: Tensor) -> NDArray[np.float64]:
+        """(b, C) predictions."""
+        with torch.inference_mode():
+            parts = [self.estimator._squash(network(self._rows(p))).cpu() for p in torch.split(nodes, 2048)]
+        out: NDArray[np.float64] = torch.cat(parts).double().numpy().reshape(len(nodes), -1)
+        return out
+
+    def _rows(self, nodes: Tensor) -> Tensor:
+        rows = take_rows(self.inputs, nodes, self.estimator.dtype_)
+        return move_rows(rows, self.estimator.device)  # type: ignore[return-value]
 
 
-def _learn(
-    network: nn.Module,
-    inputs: Inputs,
-    targets: Tensor,
-    seeds: Tensor,
-    cost: Callable[[Tensor, Tensor], Tensor],
-    rng: np.random.Generator,
-    seed: int,
-    dtype: torch.dtype,
-) -> None:
-    """A hundred steps on the labelled rows."""
-    device = next(network.parameters()).device
-    with seeded(seed):
-        adam = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)
-        network.train()
-        for _ in range(STEPS):
-            some = seeds if len(seeds) <= 512 else seeds[torch.from_numpy(rng.permutation(len(seeds))[:512])]
-            value = cost(network(move_rows(take_rows(inputs, some, dtype), device)), targets[some].to(device)).mean()
-            adam.zero_grad(set_to_none=True)
-            value.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-    network.eval()
+def _together(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    return float((a * b).sum(axis=1).mean())
 
 
-def _agreement(predicted: NDArray[np.float64], ends: NDArray[np.int64]) -> float:
-    return float((predicted[ends[:, 0]] * predicted[ends[:, 1]]).sum(axis=1).mean())
+def _deviations(value: float, by_chance: list[float]) -> float:
+    return (value - float(np.mean(by_chance))) / (float(np.std(by_chance)) or 1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 from ngm.files import file_written_whole
@@ -19,13 +20,10 @@ def draw(table: Table, file: Path) -> None:
         table: From `curve`.
         file: Where to; its ending says the format.
     """
-    if file.suffix not in FORMATS:
-        raise ValueError(f"cannot draw {file}: its ending is {file.suffix!r}; choose from {', '.join(FORMATS)}")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ValueError("drawing needs matplotlib; pip install 'neural-graph-machines[plot]'") from None
+    check_plot(file)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -49,6 +47,14 @@ def draw(table: Table, file: Path) -> None:
     axes.legend(frameon=False)
     with file_written_whole(file) as part:
         figure.savefig(part, format=file.suffix[1:], dpi=150)
+
+
+def check_plot(file: Path) -> None:
+    """Refuses what could not be drawn, before anything is computed for it."""
+    if file.suffix not in FORMATS:
+        raise ValueError(f"cannot draw {file}: its ending is {file.suffix!r}; choose from {', '.join(FORMATS)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ValueError("drawing needs matplotlib; pip install 'neural-graph-machines[plot]'")
 
 
 def _title(row: Row) -> str:

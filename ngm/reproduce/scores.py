@@ -30,6 +30,9 @@ class Score:
 class Measurable(Protocol):
     """A cell of a table."""
 
+    def prepare(self) -> None:
+        """What is done once for all seeds, and is not part of the time of a seed."""
+
     def score(self, seed: int) -> tuple[float, str]:
         """(value, settings in words)."""
 
@@ -48,7 +51,11 @@ class Scores:
     def __post_init__(self) -> None:
         if self.file is None or not self.file.exists():
             return
-        for number, line in enumerate(self.file.read_text(encoding="utf-8").splitlines(), start=1):
+        text = self.file.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]  # a last line without an end was interrupted
+        if whole != text:
+            self.file.write_text(whole, encoding="utf-8")
+        for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 entry = cast("dict[str, JSON]", json.loads(line))
                 of, score = cast("dict[str, JSON]", entry["of"]), cast("dict[str, JSON]", entry["score"])
@@ -69,6 +76,7 @@ class Scores:
         """
         key = _key(of)
         if key not in self._known:
+            cell.prepare()
             started = time.perf_counter()
             value, chosen = cell.score(seed)
             self._known[key] = Score(value, time.perf_counter() - started, chosen)

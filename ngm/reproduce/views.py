@@ -109,6 +109,10 @@ class Cell:
         best = max(right, key=lambda words: right[words])
         return best, self.method.candidates[best]
 
+    def prepare(self) -> None:
+        """Makes the view, and chooses among the candidates."""
+        _ = self.shown, self.picked
+
     def _choosing(self) -> View:
         """The view to choose settings on. One that stops by the validation nodes needs them in the graph for that."""
         if not self.method.stops:
