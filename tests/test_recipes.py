@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from ngm import NGMClassifier
+from ngm import Graph, NGMClassifier
 from ngm.methods.recipes import RECIPES, resolve
 
 
@@ -22,3 +23,13 @@ def test_an_unknown_recipe_is_refused_with_a_guess(data) -> None:
     words = r"^unknown recipe 'strang' \(did you mean 'strong'\?\); choose from paper, strong$"
     with pytest.raises(ValueError, match=words):
         NGMClassifier(recipe="strang").fit(x, y, graph=graph)
+
+
+@pytest.mark.parametrize(("edges", "epochs"), [(30, 100), (200, 80)])
+def test_by_default_epochs_make_a_thousand_steps_and_a_hundred_at_most(data, edges: int, epochs: int) -> None:
+    x, y, _ = data
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(30, size=(2 * edges, 2)), num_nodes=30)
+    graph = Graph(30, graph.edges[:edges], graph.weight[:edges])
+    model = NGMClassifier(hidden=(4,), batch_size=16).fit(x, y, graph=graph)
+    assert (model.n_iter_, model.settings_.epochs) == (epochs, epochs)

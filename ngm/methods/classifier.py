@@ -50,8 +50,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         dropout: Share of hidden units dropped while training ("ffnn"); "paper": 0, "strong": 0.5.
         input_dropout: Share of the inputs dropped while training ("ffnn"); 0 and 0.5.
         unit_rows: Scale each row of x to length 1 in the network ("ffnn"), new rows too; False and True.
-        epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps; 100
-            for "paper", as many as make 500 steps for "strong".
+        epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps. For
+            "paper", as many as make 1,000 steps, 100 at most; for "strong", as many as make 500.
         batch_size: Edges in a batch (labelled rows where no edge is used).
         sampling: "plain", or "balanced" to see every class in every batch.
         labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).

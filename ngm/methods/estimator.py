@@ -258,7 +258,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> History:
         truth = self._scaled(held_out.y)
         settings = self.settings_
-        epochs = settings.epochs or math.ceil(settings.steps / max(len(loader), 1))
+        epochs = settings.epochs or min(settings.most_epochs, math.ceil(settings.steps / max(len(loader), 1)))
         decay = settings.weight_decay
         if decay is None:  # one over the nodes: those that were taught, or all where no graph could teach any
             told = int(loader.labeled.sum())

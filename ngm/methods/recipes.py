@@ -17,8 +17,8 @@ Recipe = Literal["paper", "strong"]
 class Settings:
     """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
 
-    Where `epochs` is None, they are as many as make up `steps`. Where `weight_decay` is None, it is one over the number
-    of labelled nodes, softly labelled ones among them.
+    Where `epochs` is None, they are as many as make up `steps`, `most_epochs` at most. Where `weight_decay` is None, it
+    is one over the number of labelled nodes, softly labelled ones among them.
     """
 
     alpha_ll: float | list[float]
@@ -31,7 +31,8 @@ class Settings:
     learning_rate: float
     weight_decay: float | None
     average: float | None
-    steps: int = 0
+    steps: int
+    most_epochs: int
 
 
 RECIPES: dict[str, Settings] = {
@@ -42,10 +43,12 @@ RECIPES: dict[str, Settings] = {
         dropout=0.0,
         input_dropout=0.0,
         unit_rows=False,
-        epochs=100,
+        epochs=None,
         learning_rate=1e-3,
         weight_decay=0.0,
         average=None,
+        steps=1000,
+        most_epochs=100,
     ),
     "strong": Settings(
         alpha_ll=0.0,
@@ -59,6 +62,7 @@ RECIPES: dict[str, Settings] = {
         weight_decay=None,
         average=0.99,
         steps=500,
+        most_epochs=500,
     ),
 }
 
@@ -70,6 +74,6 @@ def resolve(estimator: NGMEstimator) -> Settings:
         raise ValueError(
             f"unknown recipe {estimator.recipe!r}{nearest(str(estimator.recipe), RECIPES)}; choose from {known}"
         )
-    names = [field.name for field in fields(Settings) if field.name != "steps"]
+    names = [field.name for field in fields(Settings) if field.name not in ("steps", "most_epochs")]
     own = {name: getattr(estimator, name) for name in names}
     return replace(RECIPES[estimator.recipe], **{name: value for name, value in own.items() if value is not None})
