@@ -41,6 +41,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/orders.py
+	$(BIN)/python benchmarks/propagation.py
 
 docs: .venv/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -197,7 +197,10 @@ def _product(a: Tensor, b: Tensor, total: Tensor) -> float:
 
 
 def _largest(change: Tensor) -> float:
-    return float(change.abs().max()) if change.numel() else 0.0
+    if not change.numel():
+        return 0.0
+    low, high = torch.aminmax(change)  # one pass, where abs().max() takes two and a copy
+    return max(-float(low), float(high))
 
 
 def _silent(step: int, residual: float) -> None:

@@ -25,7 +25,7 @@ def test_an_unknown_recipe_is_refused_with_a_guess(data) -> None:
         NGMClassifier(recipe="strang").fit(x, y, graph=graph)
 
 
-@pytest.mark.parametrize(("edges", "epochs"), [(30, 100), (200, 80)])
+@pytest.mark.parametrize(("edges", "epochs"), [(30, 100), (200, 77)])
 def test_by_default_epochs_make_a_thousand_steps_and_a_hundred_at_most(data, edges: int, epochs: int) -> None:
     x, y, _ = data
     rng = np.random.default_rng(0)
