@@ -1,0 +1,54 @@
+"""`ngm demo`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json, spread
+from ngm.reproduce import demo
+
+
+@app.command("demo")
+def demo_command(
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of the labelled digits.")] = 5,
+    folder: Annotated[Path, typer.Option(help="Where the run folder goes.")] = Path("runs/demo"),
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Trains on handwritten digits with and without the graph; needs no network.
+
+    Example:  ngm demo --seeds 3
+    """
+    total = 2 * seeds * len(demo.LABELS_PER_CLASS)
+    with bar(total, quiet=as_json) as step:
+        result = demo.run(folder, seeds, on_fit=lambda: step("training"))
+    if as_json:
+        rows = [row for c in result.comparisons for row in (c.without_graph, c.with_graph)]
+        labels = [10 * c.labels_per_class for c in result.comparisons for _ in range(2)]
+        print_json(
+            {
+                "table": "demo",
+                "rows": [asdict(row) | {"labels": count} for row, count in zip(rows, labels, strict=True)],
+                "run": str(result.folder),
+            }
+        )
+        return
+    shown = Shown(
+        title=f"Accuracy on 597 new digits, {seeds} {'seed' if seeds == 1 else 'seeds'}", title_justify="left"
+    )
+    for column in ("labels per class", "without graph", "with graph", "gain"):
+        shown.add_column(column, justify="right")
+    for c in result.comparisons:
+        gain = f"{100 * c.gain:+.1f} points"
+        shown.add_row(str(c.labels_per_class), spread(c.without_graph), spread(c.with_graph), gain)
+    out.print(shown)
+    nodes, edges = result.graph.num_nodes, result.graph.num_edges
+    out.print(f"Graph: {nodes:,} digits, {edges:,} edges to the {demo.NEIGHBORS} nearest neighbours.", highlight=False)
+    where = escape(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))")
+    out.print(where, highlight=False)

@@ -1,0 +1,97 @@
+"""`ngm reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from ngm.cli.terminal import AsJson, Debug, app, bar, download, out, print_json, spread
+from ngm.names import nearest
+from ngm.reproduce import TABLES, Table, pubmed
+from ngm.reproduce.plot import check_plot, draw
+from ngm.reproduce.scores import Scores
+
+_TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
+
+
+@app.command("reproduce")
+def reproduce_command(
+    table: Annotated[str, typer.Argument(help=f"One of: {', '.join(TABLES)}.")],
+    rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds per row.")] = 10,
+    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
+    dataset: Annotated[str, typer.Option(help=f"One of: {', '.join(pubmed.DATASETS)}.")] = "pubmed",
+    setting: Annotated[str, typer.Option(help="inductive, transductive, or both.")] = "both",
+    curve: Annotated[bool, typer.Option("--curve", help="Accuracy against the number of labels.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Runs one of the paper's tables, ours beside theirs.
+
+    Example:  ngm reproduce pubmed --rows ffnn,ngm,ours --seeds 10
+    """
+    if table not in TABLES:
+        raise ValueError(f"unknown table {table!r}{nearest(table, TABLES)}; choose from {', '.join(TABLES)}")
+    if setting not in (*pubmed.SETTINGS, "both"):
+        raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
+    if plot is not None and not curve:
+        raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
+    if plot is not None:
+        check_plot(plot)
+    if curve and setting == "transductive":
+        raise ValueError("--curve is of the inductive setting; leave out --setting transductive")
+    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
+    keys = wanted or list(pubmed.CURVE if curve else pubmed.METHODS)
+    pubmed.check(keys, dataset)
+    settings = [s for s in pubmed.SETTINGS if setting in (s, "both")]
+    if not curve and not list(pubmed.cells(keys, settings)):
+        raise ValueError(f"none of the rows {', '.join(keys)} can be run in the {setting} setting; choose another")
+    total = pubmed.count(keys, seeds, quick, settings, curve)
+    with download(quiet=as_json) as progress, bar(total, quiet=as_json) as step:
+        scores = Scores(keep)
+        if curve:
+            result = pubmed.curve(keys, seeds, quick, progress, step, dataset, scores)
+        else:
+            result = pubmed.run(keys, seeds, quick, progress, step, dataset, scores, settings)
+    if plot is not None:
+        draw(result, plot)
+    if as_json:
+        print_json(result.as_json())
+    else:
+        _show(result, dataset)
+        if plot is not None:
+            out.print(f"Drawn in {escape(str(plot))}", highlight=False)
+
+
+def _show(table: Table, dataset: str) -> None:
+    """A line per method; a column per setting, or per number of labels, with the published figure beside it."""
+    shown = Shown(title=f"{dataset}: test accuracy, ours beside the published", title_justify="left")
+    columns = list(dict.fromkeys((row.setting, row.labels) for row in table.rows))
+    shown.add_column("method")
+    for setting, labels in columns:
+        shown.add_column(_TITLES.get(setting, setting) if labels is None else f"{labels} labels", justify="right")
+        if labels is None:
+            shown.add_column("published", justify="right")
+    for title in ("seeds", "seconds a seed"):
+        shown.add_column(title, justify="right")
+    for method in dict.fromkeys(row.method for row in table.rows):
+        mine = {(row.setting, row.labels): row for row in table.rows if row.method == method}
+        line = [method]
+        for column in columns:
+            row = mine.get(column)
+            line.append("n/a" if row is None else spread(row))
+            if column[1] is None:
+                line.append("" if row is None or row.paper is None else f"{row.paper:.3f}")
+        seconds = sum(row.seconds for row in mine.values()) / len(mine)
+        shown.add_row(*line, str(max(row.seeds for row in mine.values())), f"{seconds:.1f}")
+    out.print(shown)
+    for note in table.notes:
+        out.print(f"- {note}", highlight=False)

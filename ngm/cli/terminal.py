@@ -1,0 +1,77 @@
+"""What all commands share: consoles, options, tables of numbers, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from ngm import datasets
+from ngm.reproduce.table import Row
+from ngm.run import JSON
+
+app = typer.Typer(
+    help="Neural Graph Machines: train a network with few labels and a graph.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+out, err = Console(), Console(stderr=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
+
+
+def spread(row: Row) -> str:
+    """`0.714 ± 0.015`."""
+    return f"{row.mean:.3f} ± {row.std:.3f}"
+
+
+def print_json(content: dict[str, JSON]) -> None:
+    """Writes JSON to standard output."""
+    sys.stdout.write(json.dumps(content, indent=2) + "\n")
+
+
+class Step:
+    """Moves a bar on by one."""
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self.bar, self.task = bar, bar.add_task("starting", total=total)
+
+    def __call__(self, what: str) -> None:
+        """Says what is being done next."""
+        self.bar.update(self.task, advance=1, description=what)
+
+
+@contextmanager
+def bar(total: int, quiet: bool) -> Iterator[Step]:
+    """A progress bar on standard error, if that is a terminal."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+        yield Step(bar, total)
+
+
+@contextmanager
+def download(quiet: bool) -> Iterator[datasets.Progress]:
+    """Tells on standard error how a download goes."""
+    seen: set[str] = set()
+
+    def report(name: str, done: int, total: int) -> None:
+        if not quiet and name not in seen:
+            seen.add(name)
+            err.print(f"fetching {name} ({total / 1e6:.1f} MB)" if total else f"fetching {name}", highlight=False)
+
+    yield report
