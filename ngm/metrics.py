@@ -91,6 +91,34 @@ def recall(
     return float(recall_score(true, predicted, average=_average(average, true.shape[1]), zero_division=0))
 
 
+def best_thresholds(y_true: Array, scores: Array) -> NDArray[np.float64]:
+    """The threshold of each label at which its F1 is largest: on validation nodes, what to decide test nodes by.
+
+    Args:
+        y_true: (n, L) zeros and ones.
+        scores: (n, L) scores, higher for likelier.
+
+    Returns:
+        (L,) thresholds, each midway between two scores, the highest among equals; infinity for a label that no node
+        has.
+
+    >>> best_thresholds([[1], [1], [0], [0]], [[0.9], [0.4], [0.2], [0.1]]).round(6).tolist()
+    [0.3]
+    """
+    score = _scores(scores)
+    true = _zeros_and_ones(y_true, score.shape)
+    order = np.argsort(-score, axis=0, kind="stable")
+    ranked = np.take_along_axis(score, order, axis=0)  # (n, L) falling
+    hits = np.cumsum(np.take_along_axis(true, order, axis=0), axis=0)
+    f1s = 2 * hits / (np.arange(1, len(true) + 1)[:, None] + true.sum(axis=0))  # where the first 1, 2, ... are taken
+    below = np.concatenate([ranked[1:], np.full((1, score.shape[1]), -np.inf)])
+    f1s[ranked == below] = -1  # equal scores fall on the same side
+    last = f1s.argmax(axis=0)[None]
+    above, under = np.take_along_axis(ranked, last, axis=0)[0], np.take_along_axis(below, last, axis=0)[0]
+    middle = np.where(np.isinf(under), above, (above + under) / 2)
+    return np.where(true.any(axis=0), middle, np.inf)
+
+
 def mean_reciprocal_rank(y_true: Array, scores: Array) -> float:
     """Mean over nodes of 1 / rank of the true class when classes are sorted by falling score.
 

@@ -319,7 +319,7 @@ def test_cache_folder_follows_the_environment(alone: Path, monkeypatch: Patch) -
 def test_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(ValueError, match=r"^there is no data set 'PubMd' \(did you mean 'pubmed'\?\); the names"):
         datasets.load("PubMd")
-    with pytest.raises(ValueError, match=r"no data set 'zzz'; the names are citeseer, cora, digits, pubmed$"):
+    with pytest.raises(ValueError, match=r"no data set 'zzz'; the names are blogcatalog, citeseer, cora, digits, pubmed$"):
         datasets.load("zzz")
     with pytest.raises(ValueError, match=r"no citation graph 'core'; choose pubmed, cora, citeseer"):
         planetoid.planetoid("core")  # type: ignore[arg-type]
@@ -330,8 +330,14 @@ def test_available_says_where_each_data_set_is(alone: Path) -> None:
         (alone / file.path).parent.mkdir(parents=True, exist_ok=True)
         (alone / file.path).touch()
     places = {record.name: record.where for record in datasets.available()}
-    assert list(places) == ["citeseer", "cora", "digits", "pubmed"]
-    assert list(places.values()) == ["not here yet", f"cached at {alone}", "embedded", "not here yet"]
+    assert list(places) == ["blogcatalog", "citeseer", "cora", "digits", "pubmed"]
+    assert list(places.values()) == [
+        "not here yet",
+        "not here yet",
+        f"cached at {alone}",
+        "embedded",
+        "not here yet",
+    ]
 
 
 def _here(name: str) -> Dataset:

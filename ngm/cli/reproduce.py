@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,23 +12,25 @@ from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, download, out, print_json, spread
 from ngm.names import nearest
-from ngm.reproduce import TABLES, Table, pubmed
+from ngm.reproduce import TABLES, Row, Table, blogcatalog, pubmed
 from ngm.reproduce.plot import check_plot, draw
 from ngm.reproduce.scores import Scores
 
 _TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
+_OPTIONS = {"pubmed": ("--dataset", "--setting", "--curve", "--plot"), "blogcatalog": ("--train",)}
 
 
 @app.command("reproduce")
 def reproduce_command(
     table: Annotated[str, typer.Argument(help=f"One of: {', '.join(TABLES)}.")],
     rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds per row.")] = 10,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds per row; on blogcatalog, random splits.")] = 10,
     quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
-    dataset: Annotated[str, typer.Option(help=f"One of: {', '.join(pubmed.DATASETS)}.")] = "pubmed",
-    setting: Annotated[str, typer.Option(help="inductive, transductive, or both.")] = "both",
-    curve: Annotated[bool, typer.Option("--curve", help="Accuracy against the number of labels.")] = False,
+    dataset: Annotated[str, typer.Option(help=f"pubmed: one of {', '.join(pubmed.DATASETS)}.")] = "pubmed",
+    setting: Annotated[str, typer.Option(help="pubmed: inductive, transductive, or both.")] = "both",
+    curve: Annotated[bool, typer.Option("--curve", help="pubmed: accuracy against the number of labels.")] = False,
     plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
+    train: Annotated[str, typer.Option(help="blogcatalog: percent of the nodes to train on.")] = "20,50,80",
     keep: Annotated[
         Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
     ] = None,
@@ -40,6 +43,50 @@ def reproduce_command(
     """
     if table not in TABLES:
         raise ValueError(f"unknown table {table!r}{nearest(table, TABLES)}; choose from {', '.join(TABLES)}")
+    given = {
+        "--dataset": dataset != "pubmed",
+        "--setting": setting != "both",
+        "--curve": curve,
+        "--plot": plot is not None,
+        "--train": train != "20,50,80",
+    }
+    for option, is_given in given.items():
+        if is_given and option not in _OPTIONS[table]:
+            raise ValueError(f"{option} is not for {table}, which has {', '.join(_OPTIONS[table])}; leave it out")
+    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
+    if table == "blogcatalog":
+        _blogcatalog(wanted, seeds, quick, train, keep, as_json)
+    else:
+        _citations(wanted, seeds, quick, dataset, setting, curve, plot, keep, as_json)
+
+
+def _blogcatalog(rows: list[str] | None, seeds: int, quick: bool, train: str, keep: Path | None, as_json: bool) -> None:
+    try:
+        shares = [int(share) for share in train.split(",")]
+    except ValueError:
+        raise ValueError(f"--train is {train!r}; give whole numbers between 1 and 99, such as 20,50,80") from None
+    keys = rows or list(blogcatalog.METHODS)
+    blogcatalog.check(keys, shares)
+    total = blogcatalog.count(keys, seeds, quick, shares)
+    with download(quiet=as_json) as progress, bar(total, quiet=as_json) as step:
+        result = blogcatalog.run(keys, seeds, quick, progress, step, Scores(keep), shares)
+    if as_json:
+        print_json(result.as_json())
+    else:
+        _show_labels(result)
+
+
+def _citations(
+    rows: list[str] | None,
+    seeds: int,
+    quick: bool,
+    dataset: str,
+    setting: str,
+    curve: bool,
+    plot: Path | None,
+    keep: Path | None,
+    as_json: bool,
+) -> None:
     if setting not in (*pubmed.SETTINGS, "both"):
         raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
     if plot is not None and not curve:
@@ -48,8 +95,7 @@ def reproduce_command(
         check_plot(plot)
     if curve and setting == "transductive":
         raise ValueError("--curve is of the inductive setting; leave out --setting transductive")
-    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
-    keys = wanted or list(pubmed.CURVE if curve else pubmed.METHODS)
+    keys = rows or list(pubmed.CURVE if curve else pubmed.METHODS)
     pubmed.check(keys, dataset)
     settings = [s for s in pubmed.SETTINGS if setting in (s, "both")]
     if not curve and not list(pubmed.cells(keys, settings)):
@@ -93,5 +139,51 @@ def _show(table: Table, dataset: str) -> None:
         seconds = sum(row.seconds for row in mine.values()) / len(mine)
         shown.add_row(*line, str(max(row.seeds for row in mine.values())), f"{seconds:.1f}")
     out.print(shown)
+    _show_notes(table)
+
+
+def _show_labels(table: Table) -> None:
+    """A table for each protocol, threshold and score that people ask for; a column per training share."""
+    wanted = (
+        (
+            "Macro-F1, independent decisions, threshold fixed at one half (the paper's)",
+            "independent",
+            "fixed",
+            "macro_f1",
+        ),
+        ("Macro-F1, independent decisions, thresholds chosen on validation", "independent", "chosen", "macro_f1"),
+        ("Macro-F1, top k: number of labels given away (not comparable)", "top_k", None, "macro_f1"),
+        ("Micro-F1, top k", "top_k", None, "micro_f1"),
+    )
+    for title, protocol, threshold, metric in wanted:
+        key = (protocol, threshold, metric)
+        out.print(_by_share(title, [r for r in table.rows if (r.protocol, r.threshold, r.metric) == key]))
+    out.print("Micro-F1 and recall of independent decisions are in --json.", highlight=False)
+    _show_notes(table)
+
+
+def _by_share(title: str, rows: Sequence[Row]) -> Shown:
+    shown = Shown(title=title, title_justify="left")
+    shown.add_column("method")
+    published = any(row.paper is not None for row in rows)
+    for share in dict.fromkeys(row.setting for row in rows):
+        shown.add_column(share.replace("=", " ").replace("%", " %"), justify="right")
+        if published:
+            shown.add_column("paper", justify="right")
+    for column in ("splits", "seconds a split"):
+        shown.add_column(column, justify="right")
+    for method in dict.fromkeys(row.method for row in rows):
+        mine = [row for row in rows if row.method == method]
+        line = [method]
+        for row in mine:
+            line.append(spread(row))
+            if published:
+                line.append("" if row.paper is None else f"{row.paper:.3f}")
+        seconds = sum(row.seconds for row in mine) / len(mine)
+        shown.add_row(*line, str(mine[0].seeds), f"{seconds:.1f}")
+    return shown
+
+
+def _show_notes(table: Table) -> None:
     for note in table.notes:
         out.print(f"- {note}", highlight=False)

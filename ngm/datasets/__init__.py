@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ngm.datasets import digits, planetoid
+from ngm.datasets import blogcatalog, digits, planetoid
 from ngm.datasets.dataset import Dataset, Record, few_labels
 from ngm.datasets.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.names import nearest
@@ -38,6 +38,7 @@ def _citations(name: planetoid.Name) -> _Entry:
 
 
 _TABLE = {
+    "blogcatalog": _Entry(blogcatalog.RECORD, blogcatalog.blogcatalog, blogcatalog.FILES),
     "citeseer": _citations("citeseer"),
     "cora": _citations("cora"),
     "digits": _Entry(digits.RECORD, digits.digits),

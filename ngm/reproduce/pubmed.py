@@ -7,21 +7,17 @@ validation nodes, whose labels no method trains on; the test nodes are scored on
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-import ngm
 from ngm.datasets import Dataset, Progress, load
 from ngm.graph import Graph
 from ngm.names import nearest
 from ngm.reproduce.citations import METHODS, Method, Setting
-from ngm.reproduce.scores import Score, Scores
+from ngm.reproduce.scores import Score, Scores, code_digest
 from ngm.reproduce.table import Row, Table, summary
 from ngm.reproduce.views import Cell, view
 from ngm.run import JSON
@@ -161,16 +157,7 @@ def inductive(data: Dataset) -> tuple[Graph, NDArray[np.int64]]:
 def _of(table: str, dataset: str, method: str, setting: str, seed: int) -> dict[str, JSON]:
     """What tells a score from others."""
     names = {"table": table, "dataset": dataset, "method": method, "setting": setting}
-    return {**names, "seed": seed, "code": _code()}
-
-
-@cache
-def _code() -> str:
-    """A digest of the library, so that scores of other code are never taken for those of this one."""
-    digest = hashlib.sha256()
-    for file in sorted(Path(ngm.__file__).parent.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
+    return {**names, "seed": seed, "code": code_digest()}
 
 
 def _row(method: Method, setting: Setting, found: list[Score], dataset: str, labels: int | None = None) -> Row:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Protocol, cast
 
+import ngm
 from ngm.run import JSON
 
 
@@ -17,14 +20,16 @@ class Score:
     """One seed of one cell of a table.
 
     Args:
-        value: The metric.
+        value: The metric; the first, where there are several.
         seconds: What it took.
         chosen: The settings that validation chose, where there was a choice.
+        metrics: All of them by name, where there are several.
     """
 
     value: float
     seconds: float
     chosen: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 class Measurable(Protocol):
@@ -33,8 +38,8 @@ class Measurable(Protocol):
     def prepare(self) -> None:
         """What is done once for all seeds, and is not part of the time of a seed."""
 
-    def score(self, seed: int) -> tuple[float, str]:
-        """(value, settings in words)."""
+    def score(self, seed: int) -> tuple[float | Mapping[str, float], str]:
+        """(value, or values by name; settings in words)."""
 
 
 @dataclass
@@ -79,13 +84,30 @@ class Scores:
             cell.prepare()
             started = time.perf_counter()
             value, chosen = cell.score(seed)
-            self._known[key] = Score(value, time.perf_counter() - started, chosen)
+            metrics = dict(value) if isinstance(value, Mapping) else {}
+            first = next(iter(value.values())) if isinstance(value, Mapping) else value
+            self._known[key] = Score(first, time.perf_counter() - started, chosen, metrics)
             if self.file is not None:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 with self.file.open("a", encoding="utf-8") as stream:
                     score = self._known[key]
                     stream.write(json.dumps({"of": dict(of), "score": vars(score)}) + "\n")
         return self._known[key]
+
+
+@cache
+def code_digest(*parts: str) -> str:
+    """A digest of the library, or of the named parts of it: scores of other code are not taken for those of this one.
+
+    Args:
+        parts: Files or folders of the package, such as "inputs" and "reproduce/pubmed.py"; all of it where not given.
+    """
+    root = Path(ngm.__file__).parent
+    digest = hashlib.sha256()
+    for path in [root / part for part in parts] or [root]:
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _key(of: Mapping[str, JSON]) -> str:
