@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
+from ngm.methods.in_rounds import InRounds
 from ngm.methods.propagation import LabelPropagation
 from ngm.methods.rounds import (
     Known,
@@ -28,14 +25,12 @@ from ngm.methods.rounds import (
     measured_round,
     one_hot,
     propagated,
-    save_rounds,
 )
-from ngm.methods.targets import labeled_accuracy
 from ngm.rows import Inputs
 
 
 @dataclass(eq=False, repr=False)
-class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CoTraining(InRounds):
     """Label propagation teaches the network, whose predictions are the prior of the next propagation.
 
     Round 0 propagates the seeds alone. Its distributions are the targets on which the network is trained by Eq. 3; what
@@ -114,27 +109,6 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         keep(self.estimator, self.save)
         return self
 
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """Classes (n,), by the network alone."""
-        check_is_fitted(self)
-        predicted: NDArray[np.generic] = self.estimator_.predict(x)
-        return predicted
-
-    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
-        """(n, C) shares that add up to 1."""
-        check_is_fitted(self)
-        shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
-        return shares
-
-    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy over the labelled rows."""
-        return labeled_accuracy(self.predict(x), y, sample_weight)
-
-    def save(self, folder: str | Path) -> Path:
-        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""
-        check_is_fitted(self)
-        return save_rounds(self.estimator_, folder, self.history_, self.best_round_, self.stopped_)
-
     def _check(self) -> None:
         for name in ("rounds", "patience"):
             value = getattr(self, name)
@@ -159,8 +133,3 @@ class CoTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: i
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
         targets: NDArray[np.float32] = np.where((told | seeds)[:, None], values, np.float32(-1))
         return targets
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
+from ngm.methods.in_rounds import InRounds
 from ngm.methods.rounds import (
     Known,
     Round,
@@ -29,9 +26,7 @@ from ngm.methods.rounds import (
     named,
     one_hot,
     propagated,
-    save_rounds,
 )
-from ngm.methods.targets import labeled_accuracy
 from ngm.rows import Inputs
 from ngm.spread import pull
 
@@ -41,7 +36,7 @@ Balance = Literal["none", "equal", "seeds"]
 
 
 @dataclass(eq=False, repr=False)
-class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class SelfTraining(InRounds):
     """Trains, labels the immediate neighbours of labelled nodes, and trains again on them too.
 
     As the labelled set grows, UU edges become LU and LL edges. It ends after `rounds`, or once no node is left to
@@ -129,27 +124,6 @@ class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         keep(self.estimator, self.save)
         return self
 
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """Classes (n,), by the network alone."""
-        check_is_fitted(self)
-        predicted: NDArray[np.generic] = self.estimator_.predict(x)
-        return predicted
-
-    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
-        """(n, C) shares that add up to 1."""
-        check_is_fitted(self)
-        shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
-        return shares
-
-    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy over the labelled rows."""
-        return labeled_accuracy(self.predict(x), y, sample_weight)
-
-    def save(self, folder: str | Path) -> Path:
-        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""
-        check_is_fitted(self)
-        return save_rounds(self.estimator_, folder, self.history_, self.best_round_, self.stopped_)
-
     def _check(self, graph: Graph | None) -> None:
         for name in ("rounds", "per_round", "patience"):
             value = getattr(self, name)
@@ -216,8 +190,3 @@ class SelfTraining(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         spare = min(limit, int((there > 0).sum())) if not most.any() else 0
         extra = np.flatnonzero(rank == most[classes])[:spare]
         return np.concatenate([ids[rank < most[classes]], ids[extra]])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
