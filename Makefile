@@ -42,6 +42,10 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/orders.py
 	$(BIN)/python benchmarks/propagation.py
+	$(BIN)/python benchmarks/ingest.py --edges 5_000_000
+	$(BIN)/python benchmarks/diagnose.py
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[peers]"
+	$(BIN)/python benchmarks/knn.py
 
 docs: .venv/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -99,8 +99,8 @@ def best_thresholds(y_true: Array, scores: Array) -> NDArray[np.float64]:
         scores: (n, L) scores, higher for likelier.
 
     Returns:
-        (L,) thresholds, each midway between two scores, the highest among equals; infinity for a label that no node
-        has.
+        (L,) thresholds, each midway between two scores, the highest among equals; the lowest score where it is best to
+        take all, infinity for a label that no node has.
 
     >>> best_thresholds([[1], [1], [0], [0]], [[0.9], [0.4], [0.2], [0.1]]).round(6).tolist()
     [0.3]
@@ -116,6 +116,7 @@ def best_thresholds(y_true: Array, scores: Array) -> NDArray[np.float64]:
     last = f1s.argmax(axis=0)[None]
     above, under = np.take_along_axis(ranked, last, axis=0)[0], np.take_along_axis(below, last, axis=0)[0]
     middle = np.where(np.isinf(under), above, (above + under) / 2)
+    middle = np.where(middle > under, middle, above)  # of neighbouring floats the middle is one of them
     return np.where(true.any(axis=0), middle, np.inf)
 
 

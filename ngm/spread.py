@@ -264,7 +264,9 @@ def solve_strongest(
     share, residual = np.ones(len(rest), dtype=np.float32), float("inf")
     for step in range(1, max_steps + 1):
         stacked = sp.csr_matrix(sp.vstack([excess, anchor], format="csr", dtype=np.float32))  # (2n, L)
-        after = sp.csr_array(sp_matmul_topn(weights, stacked, top_n=keep, n_threads=torch.get_num_threads()))
+        after = sp.csr_array(
+            sp_matmul_topn(weights, stacked, top_n=min(keep, anchor.shape[1]), n_threads=torch.get_num_threads())
+        )
         dropped = halfway @ excess.sum(axis=1) + 0.5 * own - after.sum(axis=1)
         share_after = halfway @ share + 0.5 * rest + (dropped if conserve else 0)
         residual = 2 * max(_largest_entry(after - excess), float(np.abs(share_after - share).max(initial=0)))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from ngm.datasets import Dataset, load
 from ngm.datasets.blogcatalog import read, split
 from ngm.metrics import best_thresholds, f1
 from ngm.reproduce import blogcatalog
-from ngm.reproduce.bloggers import METHODS, Bloggers, Floats, Ids, Joint, Method, Networks, weighted_bce
+from ngm.reproduce.bloggers import Bloggers, Floats, Ids, Joint, Method, Networks, Scorer, linear, weighted_bce
 from ngm.reproduce.scores import Score, Scores
 from tests.conftest import needs
 
@@ -67,6 +68,18 @@ def test_best_thresholds_are_those_of_a_search_over_all_of_them() -> None:
         assert f1(*column, threshold=float(found[label])) == pytest.approx(best)
 
 
+def test_between_neighbouring_floats_the_threshold_is_the_upper_one() -> None:
+    low = np.float64(0.3)
+    high = np.nextafter(low, 1)
+    assert best_thresholds([[1], [0]], [[high], [low]]).tolist() == [high]
+    assert best_thresholds([[1], [1]], [[0.5], [0.4]]).tolist() == [0.4]  # all are taken
+
+
+def test_a_label_that_all_or_none_have_costs_no_nan() -> None:
+    logits, y = torch.zeros(4, 2), torch.tensor([[1.0, 0.0]] * 4)
+    assert torch.isfinite(weighted_bce(y.long().numpy(), 1.0)(logits, y)).all()
+
+
 def test_positives_of_a_rare_label_weigh_more_and_weights_average_to_one() -> None:
     truth = np.array([[1, 1], [0, 1], [0, 0], [0, 0]])
     logits, y = torch.zeros(4, 2), torch.from_numpy(truth).float()
@@ -81,26 +94,41 @@ def test_networks_and_the_joint_network_learn_the_circles(few: Dataset, alpha: f
     bloggers, labeled = Bloggers(few), np.array([0, 3, 6, 9, 10, 13, 16, 19])
     bloggers.__dict__["wide_netmf"] = np.repeat(np.eye(2, dtype=np.float32), 10, axis=0)  # too few nodes for 256
     others = np.setdiff1d(np.arange(20), labeled)
-    for scorer in (Networks(alpha, steps=60, batch_size=16), Joint(alpha)):
+    for scorer in (Networks(alpha, steps=(60, 60), batch_size=16), Joint(alpha)):
         logits = scorer(bloggers, labeled, 0)
         assert ((logits[others, :2] > 0) == (few.y[others, :2] > 0)).all()
 
 
-def by_degree(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
+def what_it_is_shown(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
     """Scores that tell which nodes were labelled, so that a leak shows."""
     scores = np.full(bloggers.data.y.shape, -1.0)
     scores[labeled] = np.where(bloggers.data.y[labeled] > 0, 1.0, -1.0)
     return scores
 
 
-def test_no_method_is_shown_the_labels_it_is_scored_on(few: Dataset) -> None:
+def test_the_table_shows_no_method_the_labels_it_is_scored_on(few: Dataset) -> None:
     for folds in (1, 4):
-        cell = blogcatalog.Cell(Method("knows what it is shown", {"": by_degree}, folds=folds), Bloggers(few), 50)
+        cell = blogcatalog.Cell(Method("learns by heart", {"": what_it_is_shown}, folds=folds), Bloggers(few), 50)
         found, _ = cell.score(0)
         assert found["macro_f1 independent fixed"] == 0.0
         ids, guesses = cell._held_out(split(20, 0.5, 0)[0], 0)
         assert (guesses[""] == -1).all()
         assert len(np.unique(ids)) == len(ids) == (2 if folds == 1 else 10)
+
+
+@pytest.mark.parametrize(
+    "scorer", [Networks(0.1, steps=(3, 3), batch_size=16), Joint(0.01, steps=3), linear("wide_netmf")]
+)
+def test_no_method_looks_at_labels_that_are_hidden(few: Dataset, scorer: Scorer) -> None:
+    labeled, found = np.array([0, 3, 6, 9, 10, 13, 16, 19]), []
+    for turned in (False, True):
+        y = few.y.copy()
+        hidden = np.setdiff1d(np.arange(20), labeled)
+        y[hidden] = 1 - y[hidden] if turned else y[hidden]
+        bloggers = Bloggers(replace(few, y=y))
+        bloggers.__dict__["wide_netmf"] = np.repeat(np.eye(2, dtype=np.float32), 10, axis=0)
+        found.append(scorer(bloggers, labeled, 0))
+    np.testing.assert_array_equal(*found)
 
 
 def test_chosen_thresholds_mend_scores_that_are_all_too_low(few: Dataset) -> None:
@@ -156,13 +184,11 @@ def _known() -> Scores:
     ("rows", "shares", "text"),
     [
         (["ngm", "netfm"], [20], r"unknown row 'netfm' \(did you mean 'netmf'\?\); choose from ffnn, ngm"),
+        (["ngm", "ffnn", "ngm"], [20], "row 'ngm' is there twice; name each once"),
+        (["ngm"], [50, 50], "training share 50 is there twice; name each once"),
         (["ngm"], [20, 100], "training share is 100 %; give whole numbers between 1 and 99, such as 20,50,80"),
     ],
 )
 def test_rows_and_shares_that_are_not_there_are_refused(rows: list[str], shares: list[int], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         blogcatalog.check(rows, shares)
-
-
-def test_every_method_of_the_issue_has_a_row() -> None:
-    assert set(METHODS) == {"ffnn", "ngm", "node2vec", "deepwalk", "netmf", "ours-plain", "ours"}

@@ -53,7 +53,7 @@ def test_datasets_lists_all_of_them_without_fetching(tmp_path: Path) -> None:
 
 def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
     top = ngm("--help", folder=tmp_path)
-    for command in ("demo", "datasets", "reproduce"):
+    for command in ("build", "check", "datasets", "demo", "ingest", "reproduce"):
         assert command in top.stdout
         shown = ngm(command, "--help", folder=tmp_path).stdout
         assert "Example:" in shown
@@ -144,3 +144,23 @@ def test_reproduce_prints_the_agreed_json_and_nothing_else(tmp_path: Path) -> No
     assert {"dataset", "protocol", "threshold", "labels"} <= set(row)
     assert (row["method"], row["setting"], row["metric"], row["seeds"]) == ("FFNN", "inductive", "accuracy", 2)
     assert row["paper"] == 0.709
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ["blogcatalog", "--train", "half"],
+            "--train is 'half'; give whole numbers between 1 and 99, such as 20,50,80",
+        ),
+        (["blogcatalog", "--train", "0"], "training share is 0 %; give whole numbers between 1 and 99"),
+        (["blogcatalog", "--quick", "--seeds", "7"], "--seeds is 7 and --quick means 2; leave out one of them"),
+        (["blogcatalog", "--curve"], "--curve is not for blogcatalog, which has --train; leave it out"),
+        (["pubmed", "--train", "50"], "--train is not for pubmed, which has --dataset, --setting, --curve, --plot;"),
+    ],
+)
+def test_options_of_another_table_are_refused_in_one_line(words: list[str], line: str, tmp_path: Path) -> None:
+    done = ngm("reproduce", *words, folder=tmp_path)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -319,7 +319,9 @@ def test_cache_folder_follows_the_environment(alone: Path, monkeypatch: Patch) -
 def test_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(ValueError, match=r"^there is no data set 'PubMd' \(did you mean 'pubmed'\?\); the names"):
         datasets.load("PubMd")
-    with pytest.raises(ValueError, match=r"no data set 'zzz'; the names are blogcatalog, citeseer, cora, digits, pubmed$"):
+    with pytest.raises(
+        ValueError, match=r"no data set 'zzz'; the names are blogcatalog, citeseer, cora, digits, pubmed$"
+    ):
         datasets.load("zzz")
     with pytest.raises(ValueError, match=r"no citation graph 'core'; choose pubmed, cora, citeseer"):
         planetoid.planetoid("core")  # type: ignore[arg-type]

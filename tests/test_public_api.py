@@ -47,6 +47,15 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "CoTraining.predict_proba": {"self": REQUIRED, "x": REQUIRED},
     "CoTraining.save": {"self": REQUIRED, "folder": REQUIRED},
     "load": {"folder": REQUIRED, "network": None},
+    "sparse_graph": {"x": REQUIRED, "k": 5},
+    "knowledge_graph": {"triples": REQUIRED},
+    "shared_graph": {"triples": REQUIRED, "k": 5},
+    "text_graph": {"texts": REQUIRED, "k": 5},
+    "read_graph": {"edges": REQUIRED, "nodes": None},
+    "open_graph": {"folder": REQUIRED},
+    "read_table": {"source": REQUIRED, "delimiter": None, "header": None},
+    "save_graph": {"folder": REQUIRED, "graph": REQUIRED, "nodes": None},
+    "diagnose": {"graph": REQUIRED, "y": REQUIRED, "x": None},
 }
 # Arguments that are given by name; each has a default.
 BY_NAME: dict[str, set[str]] = {
@@ -57,6 +66,8 @@ BY_NAME: dict[str, set[str]] = {
     "NGMRegressor": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
     "LabelPropagation": {"mu1", "mu2", "mu3", "prior", "keep", "k", "influence", "solver", "tolerance", "max_steps"},
     "SelfTraining": {"rounds", "candidates", "teacher", "confidence", "per_round", "balance", "soft", "relabel"},
+    "knn_graph": {"join", "weight", "max_degree", "search", "seed", "on_step"},
+    "read_graph": {"id", "source", "target", "weight", "label", "directed", "merge", "dangling", "folder"},
     "CoTraining": {"propagation", "rounds", "temperature", "confidence", "patience"},
 }
 FIELDS: dict[str, set[str]] = {

@@ -1,82 +1,87 @@
-"""Graphs that join each row to the rows most like it, by exact search in blocks."""
+"""Graphs that join each row to the rows most like it."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ngm.build.exact import Step
+from ngm.build.neighbors import Neighbors, Search, nearest_neighbors
+from ngm.build.space import Metric
+from ngm.build.weights import FLOOR, Join, Weight, check_edge_options, edge_weights, limit_degree, mutual
 from ngm.graph import Graph
 
-Metric = Literal["cosine", "euclidean", "inner_product"]
-FLOOR = 1e-6  # weight of a node's best edge where its similarity is not above 0
-_CELLS_AT_ONCE = 64_000_000  # entries of the similarity matrix that are in memory together
+__all__ = ["FLOOR", "Metric", "knn_graph", "neighbor_graph"]
 
 
-def knn_graph(x: ArrayLike | Tensor, k: int = 5, metric: Metric = "cosine") -> Graph:
+def knn_graph(
+    x: ArrayLike | Tensor,
+    k: int = 5,
+    metric: Metric = "cosine",
+    *,
+    join: Join = "union",
+    weight: Weight = "similarity",
+    max_degree: int | None = None,
+    search: Search = "auto",
+    recall: float = 0.98,
+    seed: int = 0,
+    on_step: Step | None = None,
+) -> Graph:
     """Joins each row to its `k` most similar rows, and so to every row that chose it.
 
     Args:
-        x: (n, d) vectors; for "cosine" they need not be normalized.
+        x: (n, d) vectors of any real type, in memory or mapped from a file; for "cosine" they need not be normalized.
         k: Neighbors chosen per node; a node may get more when others choose it.
-        metric: "cosine" and "inner_product" weigh an edge by that similarity, "euclidean" by
-            1 / (1 + distance).
+        metric: "cosine", "euclidean" or "inner_product".
+        join: "union" keeps an edge that either end chose, "mutual" one that both chose; a node that nobody chose back
+            keeps its best neighbor.
+        weight: "similarity" weighs an edge by it, for "euclidean" by 1 / (1 + distance). "self_tuned" weighs by
+            exp(-d_uv^2 / (s_u s_v)) with s the distance of an end to its k-th neighbor, so that dense and sparse
+            regions weigh alike; cosine counts as the distance between the vectors at length one. "binary" weighs 1.
+        max_degree: No node has more edges; the strongest are kept, whatever becomes of the node at the other end.
+        search: "exact", "approximate", or "auto": exact up to 100,000 rows.
+        recall: Share of the true neighbors at which an approximate search stops; `nearest_neighbors` tells what was
+            reached.
+        seed: Of the approximate search.
+        on_step: Called with (rows done, rows in all) as the search goes on.
 
     Returns:
         Undirected graph on n nodes. Pairs at or below zero similarity are left out, except that every node keeps its
-        best neighbor, at a weight of at least `FLOOR`: no node is left alone.
+        best neighbor, at a weight of at least `FLOOR`: no node is left alone, unless `max_degree` forbids it.
 
     >>> knn_graph(torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), k=1).edges.tolist()
     [[0, 1], [1, 2]]
     """
-    vectors = _checked(x, k, metric)
-    n = len(vectors)
-    rows = max(1, _CELLS_AT_ONCE // n)
-    found = [_nearest(vectors, start, min(start + rows, n), k, metric) for start in range(0, n, rows)]
-    similarity, neighbor = (torch.cat(parts) for parts in zip(*found, strict=True))  # (n, k) each, best first
-    weight = 1 / (1 + (-similarity).clamp(min=0).sqrt()) if metric == "euclidean" else similarity
-    kept = weight > 0
-    kept[:, 0] = True
-    edges = torch.stack([torch.arange(n)[:, None].expand(-1, k)[kept], neighbor[kept]], dim=1)
-    return Graph.from_edges(edges, weight[kept].clamp(min=FLOOR), num_nodes=n)
+    check_edge_options(metric, join, weight, max_degree)
+    found = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
+    return neighbor_graph(found, join=join, weight=weight, max_degree=max_degree)
 
 
-def _nearest(vectors: Tensor, start: int, stop: int, k: int, metric: Metric) -> tuple[Tensor, Tensor]:
-    """(similarity, neighbor) of rows start to stop, each (rows, k), best first; squared distances count negative."""
-    similarity = vectors[start:stop] @ vectors.t()  # (rows, n)
-    if metric == "euclidean":
-        squares = vectors.square().sum(dim=1)
-        similarity = 2 * similarity - squares[start:stop, None] - squares
-    similarity[torch.arange(stop - start), torch.arange(start, stop)] = -torch.inf  # not one's own neighbor
-    best = similarity.topk(k, dim=1)
-    return best.values, best.indices
+def neighbor_graph(
+    found: Neighbors, *, join: Join = "union", weight: Weight = "similarity", max_degree: int | None = None
+) -> Graph:
+    """`knn_graph` from neighbors that were found before: `nearest_neighbors` also tells the recall.
 
-
-def _checked(x: ArrayLike | Tensor, k: int, metric: str) -> Tensor:
-    vectors = x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, requirements=["C", "W"]))
-    if vectors.dtype != torch.float64:
-        vectors = vectors.float()
-    if metric not in ("cosine", "euclidean", "inner_product"):
-        raise ValueError(f"metric is {metric!r}; choose 'cosine', 'euclidean' or 'inner_product'")
-    if vectors.ndim != 2:
-        raise ValueError(f"x has shape {tuple(vectors.shape)}; give (n, d), one vector per node")
-    if not 1 <= k < len(vectors):
-        raise ValueError(f"k is {k} and x has {len(vectors)} rows; k must be at least 1 and below the number of rows")
-    finite = torch.isfinite(vectors).all(dim=1)
-    if not finite.all():
-        row = int((~finite).nonzero()[0, 0])
-        raise ValueError(f"row {row} of x holds NaN or infinity; fill in or drop such rows")
-    if metric == "cosine":
-        length = torch.linalg.vector_norm(vectors, dim=1)
-        if not (length > 0).all():
-            row = int((length == 0).nonzero()[0, 0])
-            raise ValueError(
-                f"row {row} of x is zero, which has no direction; drop such rows or use metric='euclidean'"
-            )
-        vectors = vectors / length[:, None]
-    if metric == "euclidean":
-        vectors = vectors - vectors.mean(dim=0)  # far from the origin, 2uv - uu - vv would lose all its digits
-    return vectors.float()
+    Args:
+        found: What `nearest_neighbors` gave.
+        join: See `knn_graph`.
+        weight: See `knn_graph`.
+        max_degree: See `knn_graph`.
+    """
+    check_edge_options(found.metric, join, weight, max_degree)
+    n, k = found.neighbor.shape
+    value = edge_weights(found.similarity, found.neighbor, found.metric, weight)
+    kept = value > 0
+    if join == "mutual":
+        kept &= mutual(found.neighbor)
+        kept[:, 0] |= ~kept.any(dim=1)
+    edges = torch.stack([torch.arange(n)[:, None].expand(-1, k)[kept], found.neighbor[kept]], dim=1)
+    graph = Graph.from_edges(edges, value[kept], num_nodes=n)
+    if max_degree is None:
+        return graph
+    strength = (
+        edge_weights(found.similarity, found.neighbor, found.metric, "similarity") if weight == "binary" else value
+    )
+    strongest = limit_degree(Graph.from_edges(edges, strength[kept], num_nodes=n), max_degree)
+    return Graph(n, graph.edges[strongest], graph.weight[strongest])

@@ -9,10 +9,10 @@ import sys
 
 from rich.markup import escape
 
-from ngm.cli import datasets, demo, reproduce
+from ngm.cli import build, check, datasets, demo, ingest, reproduce
 from ngm.cli.terminal import app, err
 
-__all__ = ["app", "datasets", "demo", "main", "reproduce"]
+__all__ = ["app", "build", "check", "datasets", "demo", "ingest", "main", "reproduce"]
 
 
 def main() -> None:

@@ -24,13 +24,17 @@ _OPTIONS = {"pubmed": ("--dataset", "--setting", "--curve", "--plot"), "blogcata
 def reproduce_command(
     table: Annotated[str, typer.Argument(help=f"One of: {', '.join(TABLES)}.")],
     rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds per row; on blogcatalog, random splits.")] = 10,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds per row, 10 if not given; on blogcatalog, random splits.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
     dataset: Annotated[str, typer.Option(help=f"pubmed: one of {', '.join(pubmed.DATASETS)}.")] = "pubmed",
     setting: Annotated[str, typer.Option(help="pubmed: inductive, transductive, or both.")] = "both",
     curve: Annotated[bool, typer.Option("--curve", help="pubmed: accuracy against the number of labels.")] = False,
     plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
-    train: Annotated[str, typer.Option(help="blogcatalog: percent of the nodes to train on.")] = "20,50,80",
+    train: Annotated[
+        str | None, typer.Option(help="blogcatalog: percent of the nodes to train on; 20,50,80, or 50 with --quick.")
+    ] = None,
     keep: Annotated[
         Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
     ] = None,
@@ -48,25 +52,29 @@ def reproduce_command(
         "--setting": setting != "both",
         "--curve": curve,
         "--plot": plot is not None,
-        "--train": train != "20,50,80",
+        "--train": train is not None,
     }
     for option, is_given in given.items():
         if is_given and option not in _OPTIONS[table]:
             raise ValueError(f"{option} is not for {table}, which has {', '.join(_OPTIONS[table])}; leave it out")
+    if quick and seeds is not None:
+        raise ValueError(f"--seeds is {seeds} and --quick means 2; leave out one of them")
     wanted = None if rows is None else [key.strip() for key in rows.split(",")]
     if table == "blogcatalog":
-        _blogcatalog(wanted, seeds, quick, train, keep, as_json)
+        _blogcatalog(wanted, seeds or 10, quick, train, keep, as_json)
     else:
-        _citations(wanted, seeds, quick, dataset, setting, curve, plot, keep, as_json)
+        _citations(wanted, seeds or 10, quick, dataset, setting, curve, plot, keep, as_json)
 
 
-def _blogcatalog(rows: list[str] | None, seeds: int, quick: bool, train: str, keep: Path | None, as_json: bool) -> None:
+def _blogcatalog(
+    rows: list[str] | None, seeds: int, quick: bool, train: str | None, keep: Path | None, as_json: bool
+) -> None:
     try:
-        shares = [int(share) for share in train.split(",")]
+        shares = None if train is None else [int(share) for share in train.split(",")]
     except ValueError:
         raise ValueError(f"--train is {train!r}; give whole numbers between 1 and 99, such as 20,50,80") from None
     keys = rows or list(blogcatalog.METHODS)
-    blogcatalog.check(keys, shares)
+    blogcatalog.check(keys, shares or ())
     total = blogcatalog.count(keys, seeds, quick, shares)
     with download(quiet=as_json) as progress, bar(total, quiet=as_json) as step:
         result = blogcatalog.run(keys, seeds, quick, progress, step, Scores(keep), shares)

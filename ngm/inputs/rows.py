@@ -119,7 +119,10 @@ def concat(*parts: ArrayLike | Tensor | sp.csr_array, scale: Sequence[float] | N
     lengths = [table.shape[0] for table in tables]
     if len(set(lengths)) != 1:
         raise ValueError(f"parts have {', '.join(map(str, lengths))} rows; give a row per node in each")
-    scaled = [t if f == 1 else t * np.float32(f) for t, f in zip(tables, scale or [1] * len(parts), strict=True)]
+    scaled = [
+        t if f == 1 else t * np.float32(f)
+        for t, f in zip(tables, [1] * len(parts) if scale is None else scale, strict=True)
+    ]
     if any(sp.issparse(table) for table in scaled):
         return sp.hstack([sp.csr_array(table) for table in scaled], format="csr", dtype=np.float32)
     return np.concatenate(cast(list[NDArray[np.float32]], scaled), axis=1)
@@ -129,10 +132,16 @@ def as_table(part: ArrayLike | Tensor | sp.csr_array, name: str) -> Table:
     """(n, d) float32 of whatever has a row per node, sparse where it was; (n,) becomes one column."""
     if sp.issparse(part):
         return sp.csr_array(part, dtype=np.float32)
-    dense = part.detach().cpu().numpy() if isinstance(part, Tensor) else np.asarray(part)
+    dense = _dense(part) if isinstance(part, Tensor) else np.asarray(part)
     if dense.ndim not in (1, 2) or dense.dtype.kind not in "biuf":
         raise ValueError(f"{name} has shape {dense.shape} and type {dense.dtype}; give numbers, (n, d) or (n,)")
-    return dense.astype(np.float32, copy=False).reshape(len(dense), -1)
+    return (dense[:, None] if dense.ndim == 1 else dense).astype(np.float32, copy=False)
+
+
+def _dense(part: Tensor) -> NDArray[np.generic]:
+    """As numpy has it, which knows no bfloat16."""
+    out: NDArray[np.generic] = (part.float() if part.is_floating_point() else part).detach().cpu().numpy()
+    return out
 
 
 def strongest(rows: sp.csr_array, keep: int) -> sp.csr_array:

@@ -1,11 +1,12 @@
-"""Random walks on a graph, and node vectors learned from them (DeepWalk of Perozzi, Al-Rfou and Skiena, 2014).
+"""Random walks on a graph, and node vectors learned from them.
 
-All walks take a step at the same time, so a step costs one search in one sorted array. What decides a step is
-`_Steps.take`; a walk that also looks back at the node it came from (node2vec) needs another such class only.
+DeepWalk (Perozzi, Al-Rfou and Skiena, 2014) learns them from plain walks, node2vec (Grover and Leskovec, 2016) from
+walks that may favor going back (small p) or going far (small q). How a step is taken is in `ngm.inputs.steps`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,20 +14,32 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.graph import Graph, Nodes
+from ngm.inputs.steps import Steps, streams
 
 
 def random_walks(
-    graph: Graph, length: int, walks_per_node: int, seed: int, nodes: Nodes | None = None
+    graph: Graph,
+    length: int,
+    walks_per_node: int,
+    seed: int,
+    nodes: Nodes | None = None,
+    p: float = 1.0,
+    q: float = 1.0,
 ) -> NDArray[np.int64]:
     """Walks at random from every node, along an edge with probability in proportion to its weight.
+
+    With p or q other than 1, the weight counts 1/p times for the edge back to the node before, once for an edge to a
+    node that the node before is joined to (where directed: that it points to), and 1/q times for any other.
 
     Args:
         graph: Edges are walked both ways, or along their direction where the graph is directed.
         length: Steps in a walk.
         walks_per_node: Walks that start at each node.
-        seed: Same seed, same walks.
+        seed: Same seed, same walks, whatever the number of threads, with or without numba.
         nodes: (b,) node ids to start from (a node may be there several times), or an (n,) mask; all nodes where not
             given.
+        p: Above 1, walks seldom go straight back; below 1, often.
+        q: Above 1, walks stay near the node before; below 1, they go far.
 
     Returns:
         (b * walks_per_node, length + 1) node ids. Row i starts at `nodes[i % b]`. A node without a way out is
@@ -37,14 +50,12 @@ def random_walks(
     """
     _at_least("length", length, 0)
     _at_least("walks_per_node", walks_per_node, 1)
+    _check_bias(p, q)
     starts = _starts(graph, nodes)
-    rng = np.random.default_rng(seed)
-    steps = _Steps(graph)
-    walks = np.empty((length + 1, len(starts) * walks_per_node), dtype=np.int64)  # a row per step: written in one go
-    walks[0] = np.tile(starts, walks_per_node)
-    for i in range(length):
-        walks[i + 1] = steps.take(walks[i], rng)
-    return np.ascontiguousarray(walks.T)
+    walks = np.empty((len(starts) * walks_per_node, length + 1), dtype=np.int64)
+    walks[:, 0] = np.tile(starts, walks_per_node)
+    Steps(graph).walk(walks, streams(seed, len(walks)), p, q)
+    return walks
 
 
 def deepwalk(
@@ -58,7 +69,7 @@ def deepwalk(
 ) -> NDArray[np.float32]:
     """Learns a vector for every node: nodes that come near each other on random walks get similar vectors.
 
-    Skip-gram with five negatives, by gensim on one thread: more threads would be faster, but never twice the same.
+    This is `node2vec` with p = q = 1, by default on walks half as long.
 
     Args:
         graph: See `random_walks`.
@@ -72,20 +83,63 @@ def deepwalk(
     Returns:
         (n, dimensions) float32.
     """
-    for name, value in {"dimensions": dimensions, "length": length, "window": window, "epochs": epochs}.items():
+    return node2vec(graph, dimensions, 1.0, 1.0, length, walks_per_node, window, seed, epochs)
+
+
+def node2vec(
+    graph: Graph,
+    dimensions: int = 128,
+    p: float = 1.0,
+    q: float = 1.0,
+    length: int = 80,
+    walks_per_node: int = 10,
+    window: int = 10,
+    seed: int = 0,
+    epochs: int = 1,
+    negatives: int = 5,
+) -> NDArray[np.float32]:
+    """Learns a vector for every node from walks that favor going back (p < 1), staying near (q > 1) or far (q < 1).
+
+    Skip-gram with negative samples, by gensim on one thread: more threads would be faster, but never twice the same.
+
+    Args:
+        graph: See `random_walks`, as for p and q.
+        dimensions: Width of a vector.
+        p: Above 1, walks seldom go straight back.
+        q: Above 1, walks stay near the node before.
+        length: Steps in a walk.
+        walks_per_node: Walks that start at each node.
+        window: Largest number of steps between two nodes that count as near.
+        seed: Same seed, same bits.
+        epochs: Passes over the walks.
+        negatives: Nodes drawn at random for each pair of near ones.
+
+    Returns:
+        (n, dimensions) float32.
+    """
+    settings = {"dimensions": dimensions, "length": length, "window": window, "epochs": epochs, "negatives": negatives}
+    for name, value in settings.items():
         _at_least(name, value, 1)
+    _check_bias(p, q)
     try:
         from gensim.models import Word2Vec
     except ImportError:
-        raise ImportError("deepwalk needs gensim: pip install 'neural-graph-machines[walks]'") from None
+        raise ImportError("deepwalk and node2vec need gensim: pip install 'neural-graph-machines[walks]'") from None
 
     if graph.num_nodes == 0:
         return np.zeros((0, dimensions), dtype=np.float32)
     walk_seed, vector_seed = np.random.SeedSequence(seed).generate_state(2)
-    walks = random_walks(graph, length, walks_per_node, int(walk_seed))
+    walks = random_walks(graph, length, walks_per_node, int(walk_seed), p=p, q=q)
     walks = np.random.default_rng(walk_seed).permutation(walks)  # the learning rate falls: no node should be last
     model = Word2Vec(
-        vector_size=dimensions, window=window, sg=1, negative=5, sample=0, min_count=1, workers=1, seed=int(vector_seed)
+        vector_size=dimensions,
+        window=window,
+        sg=1,
+        negative=negatives,
+        sample=0,
+        min_count=1,
+        workers=1,
+        seed=int(vector_seed),
     )
     names = [str(node) for node in range(graph.num_nodes)]
     # gensim would count the words in the order of the walks; told the counts, it numbers the nodes the same each time
@@ -95,34 +149,6 @@ def deepwalk(
     model.train(sentences, total_examples=len(walks), total_words=walks.size, epochs=epochs)
     vectors: NDArray[np.float32] = model.wv[names]
     return vectors
-
-
-class _Steps:
-    """Takes one step of many walks at once."""
-
-    def __init__(self, graph: Graph) -> None:
-        offsets, neighbors, edge = (part.numpy() for part in graph.csr)
-        weight = graph.weight.numpy().astype(np.float64)[edge]
-        source = np.repeat(np.arange(graph.num_nodes), np.diff(offsets))
-        total = np.bincount(source, weight, minlength=graph.num_nodes)
-        # shares, not weights, are summed up: every node gets a stretch of length 1, however small its weights
-        share = np.divide(weight, total[source], out=np.zeros_like(weight), where=total[source] > 0)
-        summed = np.concatenate([[0.0], np.cumsum(share)])
-        self.neighbors = neighbors
-        self.ends = summed[1:]  # where on the line the stretch of each entry ends
-        self.first, self.last = summed[offsets[:-1]], summed[offsets[1:]]  # (n,) the stretch of each node
-
-    def take(self, at: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """(b,) where walks go that are at nodes `at` (b,)."""
-        first, last = self.first[at], self.last[at]
-        point = first + rng.random(len(at)) * (last - first)
-        point = np.minimum(point, np.nextafter(last, -np.inf))  # rounding must not lead into the next node's stretch
-        stuck = last <= first
-        entry = np.searchsorted(self.ends, point, side="right")  # right: an edge of weight 0 is never taken
-        entry[stuck] = 0
-        if not len(self.neighbors):
-            return at
-        return np.where(stuck, at, self.neighbors[entry])
 
 
 class _Sentences:
@@ -157,3 +183,10 @@ def _starts(graph: Graph, nodes: Nodes | None) -> NDArray[np.int64]:
 def _at_least(name: str, value: int, least: int) -> None:
     if value < least:
         raise ValueError(f"{name} is {value}; it must be at least {least}")
+
+
+def _check_bias(p: float, q: float) -> None:
+    """The bounds keep the number of refused proposals in hand, whatever the graph."""
+    for name, value in {"p": p, "q": q}.items():
+        if not (math.isfinite(value) and 1e-3 <= value <= 1e3):
+            raise ValueError(f"{name} is {value}; give a number from 0.001 to 1000 (1 favors nothing)")

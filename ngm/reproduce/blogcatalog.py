@@ -25,7 +25,11 @@ from ngm.reproduce.table import Row, Table, summary
 __all__ = ["METHODS", "SHARES", "check", "count", "run"]
 SHARES = (20, 50, 80)
 _HELD_OUT = 5  # one of so many parts, where there is one fold only
-_CODE = ("inputs", "networks", "methods", "training.py", "sampling.py", "objective.py", "metrics.py")
+_CODE = (  # what the scores of this table rest on
+    *("graph.py", "spread.py", "rows.py", "distances.py", "ordering.py", "sampling.py", "objective.py", "metrics.py"),
+    *("inputs", "networks", "training.py", "methods", "comparators/linear.py", "comparators/one_vs_rest.py"),
+    *("datasets/blogcatalog.py", "reproduce/bloggers.py", "reproduce/blogcatalog.py"),
+)
 _COLUMNS: tuple[tuple[Protocol, str | None], ...] = (
     ("independent", "fixed"),
     ("independent", "chosen"),
@@ -45,23 +49,24 @@ def run(
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
-    shares: Sequence[int] = SHARES,
+    shares: Sequence[int] | None = None,
 ) -> Table:
     """Runs rows of the table.
 
     Args:
         rows: Keys of `METHODS`.
         seeds: Random splits per row; a seed also sets initial weights and batches. Node vectors are learned once.
-        quick: Two splits.
+        quick: Two splits, and half of the nodes to train on unless `shares` says otherwise.
         progress: Called while data is fetched.
         on_seed: Called with the row's name after each split.
         scores: Where finished splits are kept.
-        shares: Percent of the nodes to train on.
+        shares: Percent of the nodes to train on; those of the paper where not given.
 
     Returns:
         Macro-F1, Micro-F1 and macro recall on the test nodes, by protocol and threshold.
     """
-    check(rows, shares)
+    columns = shares or percent(quick)
+    check(rows, columns)
     bloggers, kept, notes = Bloggers(load("blogcatalog", progress)), scores or Scores(), list(_NOTES)
     done: list[Row] = []
     for key in rows:
@@ -69,7 +74,7 @@ def run(
         if method.package and importlib.util.find_spec(method.package) is None:
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
-        for share in shares:
+        for share in columns:
             cell, found = Cell(method, bloggers, share), []
             for seed in range(2 if quick else seeds):
                 found.append(kept.get(_of(key, share, seed), cell, seed))
@@ -85,14 +90,23 @@ def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:
     for key in rows:
         if key not in METHODS:
             raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
+    for name, listed in (("row", rows), ("training share", shares)):
+        for i, value in enumerate(listed):
+            if value in listed[:i]:
+                raise ValueError(f"{name} {value!r} is there twice; name each once")
     for share in shares:
         if not 1 <= share <= 99:
             raise ValueError(f"training share is {share} %; give whole numbers between 1 and 99, such as 20,50,80")
 
 
-def count(rows: Sequence[str], seeds: int, quick: bool, shares: Sequence[int] = SHARES) -> int:
+def percent(quick: bool) -> tuple[int, ...]:
+    """The shares to train on where none are named."""
+    return (50,) if quick else SHARES
+
+
+def count(rows: Sequence[str], seeds: int, quick: bool, shares: Sequence[int] | None = None) -> int:
     """How many times `on_seed` will be called."""
-    return len(rows) * len(shares) * (2 if quick else seeds)
+    return len(rows) * len(shares or percent(quick)) * (2 if quick else seeds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +124,8 @@ class Cell:
     share: int
 
     def prepare(self) -> None:
-        """Nothing: node vectors are learned when they are first asked for, and count in that split's time."""
+        """Makes the inputs, which are the same for all splits."""
+        getattr(self.bloggers, self.method.needs)
 
     def score(self, seed: int) -> tuple[Mapping[str, float], str]:
         """(test scores by name, settings in words)."""
@@ -133,7 +148,7 @@ class Cell:
         """Nodes held out of the training nodes, and every candidate's scores of them."""
         folds = self.method.folds
         order = np.random.default_rng([seed, 1]).permutation(labeled)
-        parts = np.array_split(order, max(folds, _HELD_OUT) if folds == 1 else folds)[:folds]
+        parts = np.array_split(order, _HELD_OUT if folds == 1 else folds)[:folds]
         scored = {
             words: [self._fold(c, labeled, p, seed) for p in parts] for words, c in self.method.candidates.items()
         }
@@ -154,8 +169,7 @@ def _name(metric: str, protocol: str, threshold: str | None) -> str:
 
 def _of(method: str, share: int, seed: int) -> dict[str, str | int]:
     """What tells a score from others."""
-    code = code_digest(*_CODE, "comparators/one_vs_rest.py", "reproduce/bloggers.py", "reproduce/blogcatalog.py")
-    return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code}
+    return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(*_CODE)}
 
 
 def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:
@@ -176,7 +190,9 @@ def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:
 def _counted(words: Iterator[str]) -> str:
     """`alpha = 0.1 (7), alpha = 0.01 (3)`."""
     listed = list(words)
-    return ", ".join(f"{word} ({listed.count(word)})" for word in sorted(set(listed), key=listed.count, reverse=True))
+    return ", ".join(
+        f"{word} ({listed.count(word)})" for word in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
+    )
 
 
 _NOTES = (

@@ -1,0 +1,78 @@
+"""The nearest rows of each row, exact or approximate, with the recall that was reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ngm.build.approximate import approximate_neighbors
+from ngm.build.exact import Step, exact_neighbors
+from ngm.build.space import Metric, space_of
+
+Search = Literal["auto", "exact", "approximate"]
+EXACT_UP_TO = 100_000  # rows; where the two take about as long, see docs/architecture.md
+_SAMPLE = 500  # rows on which recall is estimated
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """What `nearest_neighbors` found.
+
+    Attributes:
+        similarity: (n, k) float32, best first; minus the distance where the metric is "euclidean".
+        neighbor: (n, k) int64 rows.
+        metric: The metric.
+        search: "exact" or "approximate".
+        recall: Share of the true neighbors that were found; 1 where exact, else estimated on `sampled` rows.
+        sampled: Rows that were searched exactly to estimate it; 0 where exact.
+    """
+
+    similarity: Tensor
+    neighbor: Tensor
+    metric: Metric
+    search: Literal["exact", "approximate"]
+    recall: float
+    sampled: int
+
+
+def nearest_neighbors(
+    x: ArrayLike | Tensor,
+    k: int = 5,
+    metric: Metric = "cosine",
+    *,
+    search: Search = "auto",
+    recall: float = 0.98,
+    seed: int = 0,
+    on_step: Step | None = None,
+) -> Neighbors:
+    """Finds the `k` nearest other rows of each row.
+
+    Args:
+        x: (n, d) vectors of any real type, in memory or mapped from a file.
+        k: Neighbors per row; at least 1 and below n.
+        metric: "cosine", "euclidean" or "inner_product".
+        search: "exact" compares all pairs, in blocks: time grows with n squared, memory with n. "approximate" finds
+            nearly all of them in less. "auto" is exact up to `EXACT_UP_TO` rows.
+        recall: Share of the true neighbors at which an approximate search stops, as far as a sample of rows tells.
+        seed: Of the approximate search and of the sample on which its recall is estimated.
+        on_step: Called with (rows done, rows in all) as the search goes on.
+
+    >>> nearest_neighbors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], k=1).neighbor.tolist()
+    [[1], [0], [1]]
+    """
+    if search not in ("auto", "exact", "approximate"):
+        raise ValueError(f"search is {search!r}; choose 'auto', 'exact' or 'approximate'")
+    if not 0 < recall < 1:
+        raise ValueError(f"recall is {recall}; it must lie between 0 and 1, and search='exact' finds all")
+    space = space_of(x, k, metric)
+    if search == "exact" or (search == "auto" and len(space) <= EXACT_UP_TO):
+        similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step)
+        return Neighbors(similarity, neighbor, metric, "exact", 1.0, 0)
+    generator = torch.Generator().manual_seed(seed)
+    sample = torch.randperm(len(space), generator=generator)[:_SAMPLE]
+    similarity, neighbor, reached = approximate_neighbors(space, k, sample, recall, generator, on_step)
+    return Neighbors(similarity, neighbor, metric, "approximate", reached, len(sample))

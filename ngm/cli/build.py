@@ -1,0 +1,208 @@
+"""`ngm build`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import dropwhile
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import scipy.sparse as sp
+import typer
+from rich.bar import Bar as Drawn
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from ngm.build.neighbors import Search
+from ngm.build.reading import MATRICES, column_rows, column_texts, distinct_ids, read_matrix
+from ngm.build.space import Metric
+from ngm.build.summary import Summary, summarize
+from ngm.build.text import Rows, rows_graph, text_rows
+from ngm.build.weights import Join, Weight, check_edge_options
+from ngm.cli.terminal import AsJson, Debug, Step, app, bar, err, out, print_json
+from ngm.names import nearest
+from ngm.store import save_graph
+from ngm.tables import Table, read_table
+
+_PERCENT = 100
+_RECALL, _SEED = 0.98, 0  # where not given
+
+
+def _words(choice: object) -> str:
+    return ", ".join(get_args(choice))
+
+
+@app.command("build")
+def build_command(
+    source: Annotated[
+        str, typer.Argument(help="A table (CSV, TSV, Parquet, JSON lines, a DuckDB query) or a matrix (.npy, .npz).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the graph.")] = Path("graph"),
+    k: Annotated[int, typer.Option("-k", help="Neighbours that each row chooses.")] = 5,
+    text: Annotated[str | None, typer.Option(help="Column of texts; several as title,body.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of numbers: f1,f2.")] = None,
+    vectors: Annotated[Path | None, typer.Option(help="Word vectors for --text: GloVe, word2vec or .npz.")] = None,
+    idf: Annotated[bool, typer.Option("--idf", help="With --vectors: rare words count more.")] = False,
+    metric: Annotated[str, typer.Option(help=f"How rows are compared: {_words(Metric)}.")] = "cosine",
+    weight: Annotated[str, typer.Option(help=f"What an edge weighs: {_words(Weight)}.")] = "similarity",
+    mutual: Annotated[bool, typer.Option("--mutual", help="Join two rows only where each chose the other.")] = False,
+    max_degree: Annotated[int | None, typer.Option(help="No node gets more edges than this.")] = None,
+    search: Annotated[str, typer.Option(help=f"How neighbours are searched: {_words(Search)}.")] = "auto",
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Share of true neighbours that an approximate search is to find.", show_default=str(_RECALL)),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the approximate search.", show_default=str(_SEED))] = None,
+    id_column: Annotated[str | None, typer.Option("--id", help="Column of ids.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the fields; else found out.")] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Joins each row of a table or matrix to the rows most like it, and writes a graph folder.
+
+    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table is kept with the graph.
+
+    Example:  ngm build texts.csv --text body -k 5 --id id --label topic -o graph/
+    """
+    start = time.perf_counter()
+    _check(metric, weight, search, output)
+    join: Join = "mutual" if mutual else "union"
+    check_edge_options(metric, join, weight, max_degree)
+    searching = {"--recall": recall, "--seed": seed}
+    if search == "exact":
+        _refuse(searching, "an approximate search, and --search is exact")
+    table = None if Path(source).suffix in MATRICES else read_table(source, delimiter, header)
+    if table is None:
+        named = {"--text": text, "--columns": columns, "--id": id_column, "--label": label, "--vectors": vectors}
+        reading = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
+        _refuse({**named, **reading}, f"tables, and {source} is a matrix")
+        rows = Rows(read_matrix(Path(source)))
+    else:
+        rows = _rows_of(table, text, columns, vectors, idf)
+        _check_columns(table, id_column, label)
+    if sp.issparse(rows.x):
+        _refuse(searching, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
+    with bar(_PERCENT, quiet=as_json) as step:
+        built = rows_graph(
+            rows,
+            k,
+            metric=cast(Metric, metric),
+            join=join,
+            weight=cast(Weight, weight),
+            max_degree=max_degree,
+            search=cast(Search, search),
+            recall=_RECALL if recall is None else recall,
+            seed=_SEED if seed is None else seed,
+            on_step=_Percent(step),
+        )
+    notes = rows.left_out() + ([] if table is None else _bad_lines(table))
+    summary = summarize(built.graph, built.recall, time.perf_counter() - start, built.sampled)
+    words = {} if rows.coverage is None else {"coverage": rows.coverage}
+    save_graph(output, built.graph, table, id_column, label, {"source": source, "k": k, **words})
+    if as_json:
+        print_json({"graph": str(output), **asdict(summary), **words, "notes": list(notes)})
+    else:
+        _show(summary, rows.coverage, notes, output)
+
+
+def _check(metric: str, weight: str, search: str, output: Path) -> None:
+    """Sees to what needs no reading before anything is read."""
+    for option, value, choice in (("metric", metric, Metric), ("weight", weight, Weight), ("search", search, Search)):
+        if value not in get_args(choice):
+            raise ValueError(f"--{option} is {value!r}{nearest(value, get_args(choice))}; choose from {_words(choice)}")
+    if output.exists() and not (output / "graph.json").exists() and (output.is_file() or any(output.iterdir())):
+        raise FileExistsError(f"{output} exists and has no graph.json; name a new or empty folder")
+
+
+class _Percent:
+    """Moves a bar of a hundred on as rows are done."""
+
+    def __init__(self, step: Step) -> None:
+        self.step, self.shown = step, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        while self.shown < _PERCENT * done // total:
+            self.shown += 1
+            self.step("joining rows")
+
+
+def _refuse(given: Mapping[str, object], where: str) -> None:
+    """Refuses options that would quietly do nothing."""
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} is for {where}; leave it out")
+
+
+def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> Rows:
+    """The rows to compare, from the columns that were named."""
+    if text is None and columns is None:
+        raise ValueError(f"give --text or --columns; the columns of {table.name} are {', '.join(table.columns)}")
+    if text is not None and columns is not None:
+        raise ValueError("both --text and --columns are given; choose what rows are compared by")
+    if text is not None:
+        return text_rows(column_texts(table, _names(text, table)), vectors=vectors, idf=idf)
+    if vectors is not None or idf:
+        raise ValueError(f"{'--idf' if vectors is None else '--vectors'} is for texts; give --text")
+    return Rows(column_rows(table, _names(columns or "", table)))
+
+
+def _names(given: str, table: Table) -> list[str]:
+    return [given] if given in table.columns else [name.strip() for name in given.split(",")]
+
+
+def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
+    """Sees that ids and labels are there before the long part starts."""
+    if id_column is not None:
+        distinct_ids(table, id_column)
+    if label is not None:
+        table.column(label)
+
+
+def _bad_lines(table: Table) -> list[str]:
+    if not table.bad.count:
+        return []
+    return [f"{table.bad.count:,} lines of {table.name} did not fit and were left out: {'; '.join(table.bad.examples)}"]
+
+
+def _show(summary: Summary, coverage: float | None, notes: Sequence[str], output: Path) -> None:
+    facts = Shown(show_header=False, box=None, pad_edge=False)
+    for name, value in _facts(summary, coverage).items():
+        facts.add_row(name, value)
+    out.print(facts, highlight=False)
+    degrees = Shown(box=None, pad_edge=False)
+    degrees.add_column("edges at a node", justify="right")
+    degrees.add_column("nodes", justify="right")
+    degrees.add_column("")
+    most = max(row.nodes for row in summary.degrees)
+    for row in dropwhile(lambda row: not row.nodes, summary.degrees):
+        degrees.add_row(row.name, f"{row.nodes:,}", Drawn(most, 0, row.nodes, width=40))
+    out.print(degrees, highlight=False)
+    for note in notes:
+        err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
+    where = escape(str(output))
+    out.print(f"Graph folder: {where}   (next: ngm check {where})", highlight=False, soft_wrap=True)
+
+
+def _facts(summary: Summary, coverage: float | None) -> dict[str, str]:
+    """What the table above the bars says."""
+    facts = {
+        "nodes": f"{summary.nodes:,}",
+        "edges": f"{summary.edges:,} ({summary.mean_degree:.1f} at a node, at most {summary.max_degree:,})",
+        "components": f"{summary.components:,} (the largest has {summary.largest:,} nodes)",
+        "without edges": f"{summary.isolated:,}",
+    }
+    if summary.weights is not None:
+        low, middle, high = summary.weights
+        facts["weights"] = f"{low:.3g} to {high:.3g}, median {middle:.3g}"
+    if coverage is not None:
+        facts["words known"] = f"{100 * coverage:.1f} %"
+    estimate = f"{100 * (summary.recall or 0):.1f} % (recall on {summary.sampled:,} rows searched exactly)"
+    facts["neighbours found"] = estimate if summary.sampled else "all"
+    facts["seconds"] = f"{summary.seconds or 0:.1f}"
+    return facts

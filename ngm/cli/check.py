@@ -1,0 +1,178 @@
+"""`ngm check`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
+from ngm.diagnosis import Diagnosis, diagnose
+from ngm.diagnosis.records import Agreement
+from ngm.names import nearest
+from ngm.store import GraphData, open_graph
+
+_PAIRS_SHOWN = 10
+_BAR = 30  # characters
+_COLORS = {"helps": "green", "unclear": "yellow", "hurts": "red"}
+
+
+@app.command("check")
+def check_command(
+    folder: Annotated[Path, typer.Argument(help="Graph folder, from ngm ingest, ngm build or Graph.save.")],
+    label: Annotated[str | None, typer.Option(help="Column of labels, where not the one that was ingested.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns of numbers to take as x: age,income or vector. None where not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of samples and folds.")] = 0,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Tells whether a graph is any good for its labels, before anything is trained.
+
+    Example:  ngm check graph/ --label topic --columns vector
+    """
+    with _status("looking at the graph", quiet=as_json):
+        data = open_graph(folder)
+        y = _labels(data, folder, label)
+        x = None if columns is None else _inputs(data, folder, columns.split(","))
+        found = diagnose(data.graph, y, x, seed=seed)
+    if as_json:
+        print_json({"folder": str(folder), **found.as_json()})
+    else:
+        _show(found, data)
+
+
+def _status(words: str, quiet: bool) -> AbstractContextManager[object]:
+    return nullcontext() if quiet or not err.is_terminal else err.status(words)
+
+
+def _labels(data: GraphData, folder: Path, label: str | None) -> NDArray[np.generic]:
+    if label is not None:
+        found = _column(data, folder, label)
+        if found.dtype == object and any(isinstance(value, list | np.ndarray) for value in found):
+            raise ValueError(f"column {label!r} of {folder} holds lists; give a column with one label per node")
+        return found
+    if data.y is None:
+        there = f"; its columns are {', '.join(data.columns)}" if data.columns else ""
+        raise ValueError(f"{folder} does not say which column holds the labels: give --label{there}")
+    return data.y
+
+
+def _column(data: GraphData, folder: Path, name: str) -> NDArray[np.generic]:
+    if name not in data.columns:
+        there = f"its columns are {', '.join(data.columns)}" if data.columns else "it has no node columns"
+        raise ValueError(f"{folder} has no column {name!r}{nearest(name, data.columns)}; {there}")
+    return data.column(name)
+
+
+def _inputs(data: GraphData, folder: Path, names: list[str]) -> NDArray[np.floating]:
+    """(n, d) of columns of numbers, each scaled to mean 0 and deviation 1, and of vectors, which stay as they are."""
+    return np.concatenate([_numbers(_column(data, folder, name.strip()), name.strip()) for name in names], axis=1)
+
+
+def _numbers(values: NDArray[np.generic], name: str) -> NDArray[np.floating]:
+    try:
+        if values.dtype.kind == "O" and any(isinstance(v, np.ndarray | list | tuple) for v in values):
+            return np.array([np.asarray(v, dtype=np.float32) for v in values.tolist()])  # refuses unequal lengths
+        numbers = values.astype(np.float64)
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"column {name!r} holds {str(values[0])[:30]!r} and the like, which cannot be x; give columns of numbers, "
+            "or of vectors of one length"
+        ) from None
+    missing = np.flatnonzero(~np.isfinite(numbers))
+    if len(missing):
+        raise ValueError(
+            f"column {name!r} has no number in {len(missing):,} rows, row {missing[0]} the first; fill them in, or "
+            "leave the column out"
+        )
+    scaled: NDArray[np.floating] = (numbers - numbers.mean()) / (numbers.std() or 1.0)
+    return scaled[:, None]
+
+
+def _show(found: Diagnosis, data: GraphData) -> None:
+    _titled(f"{found.num_nodes:,} nodes, {found.num_edges:,} edges", _counts(found))
+    if found.agreement is not None:
+        pairs = len(found.agreement.pairs)
+        more = f": the {_PAIRS_SHOWN} with most of {pairs}" if pairs > _PAIRS_SHOWN else ""
+        _titled(f"Labelled edges by pair of classes{more}", _pairs(found.agreement))
+    unlabeled = found.num_nodes - found.labeled
+    if unlabeled:
+        hops = {f"within {i} hop{'s' if i > 1 else ''}": share for i, share in enumerate(found.shape.within_hops, 1)}
+        near = {name: f"{round(share * unlabeled):,}" for name, share in hops.items()}
+        _titled("Unlabelled nodes near a labelled one", _bars(hops, near))
+    sizes = {f"{b.low:,}" if b.low == b.high else f"{b.low:,} to {b.high:,}": b.nodes for b in found.shape.degrees}
+    shares = {name: count / max(found.num_nodes, 1) for name, count in sizes.items()}
+    _titled("Nodes by number of edges", _bars(shares, {name: f"{count:,}" for name, count in sizes.items()}))
+    out.print(f"[bold]This graph: [{_COLORS[found.verdict]}]{found.verdict}[/][/]")
+    for line in found.reasons:
+        out.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
+    out.print("[bold]Advice[/]")
+    for line in found.advice:
+        out.print(f"- {escape(line)}", highlight=False, soft_wrap=True)
+    _print_ids(found, data)
+
+
+def _titled(title: str, shown: Shown) -> None:
+    out.print(f"[bold]{title}[/]", highlight=False)  # a table's own title breaks at the table's width
+    out.print(shown, highlight=False)
+
+
+def _counts(found: Diagnosis) -> Shown:
+    shape, nodes = found.shape, max(found.num_nodes, 1)
+    shown = Shown(show_header=False)
+    shown.add_row(
+        "labelled nodes", f"{found.labeled:,} ({found.labeled / nodes:.1%}) of {len(found.classes):,} classes"
+    )
+    shown.add_row("edges LL / LU / UU", f"{found.ll:,} / {found.lu:,} / {found.uu:,}")
+    shown.add_row("without an edge", f"{shape.isolated:,} nodes, {shape.isolated_seeds:,} of them labelled")
+    shown.add_row("components", f"{shape.components:,}, the largest of {shape.largest:,} nodes")
+    shown.add_row("components without a label", f"{shape.unseeded:,}, of {shape.unseeded_nodes:,} nodes")
+    top = ", ".join(f"{hub.count:,} (row {hub.row})" for hub in shape.hubs[:3])
+    shown.add_row("most edges", f"{top or 'none'}; top 1% of nodes: {shape.hub_share:.0%} of edges")
+    if shape.weights is not None:
+        w = shape.weights
+        shown.add_row("weights", f"{w.low:.3g} to {w.high:.3g}, median {w.median:.3g}; {w.at_floor:.1%} at the floor")
+    return shown
+
+
+def _pairs(agreed: Agreement) -> Shown:
+    """The pairs of classes with most labelled edges; those of two different classes are dim."""
+    shown = Shown()
+    for name in ("class", "class", "edges", "share", "by chance"):
+        shown.add_column(name, justify="left" if name == "class" else "right")
+    for pair in agreed.pairs[:_PAIRS_SHOWN]:
+        share, chance = pair.edges / agreed.edges, pair.expected / agreed.edges
+        style = None if pair.first == pair.second else "dim"
+        names = escape(pair.first), escape(pair.second)
+        shown.add_row(*names, f"{pair.edges:,}", f"{share:.1%}", f"{chance:.1%}", style=style)
+    return shown
+
+
+def _bars(shares: dict[str, float], counts: dict[str, str]) -> Shown:
+    block = "#" if out.options.ascii_only else "█"
+    shown = Shown(show_header=False)
+    for justify in ("right", "right", "right", "left"):
+        shown.add_column(justify=justify)
+    for name, share in shares.items():
+        length = round(_BAR * share)
+        shown.add_row(name, counts[name], f"{share:.1%}", block * max(length, 1 if share else 0))
+    return shown
+
+
+def _print_ids(found: Diagnosis, data: GraphData) -> None:
+    """Which of the users' ids the rows are that advice may name."""
+    if data.id_column is None:
+        return
+    places = [p.row for p in (*found.shape.unseeded_places, *found.shape.hubs[:3])]
+    rows = sorted({*found.shape.isolated_seed_rows, *places})
+    if rows:
+        named = ", ".join(f"{row} is {data.ids[row]}" for row in rows)
+        out.print(f"Rows by {escape(data.id_column)}: {escape(named)}", highlight=False, soft_wrap=True)

@@ -1,0 +1,6 @@
+"""Is this graph any good? A look at graph, labels and perhaps inputs, before anything is trained."""
+
+from ngm.diagnosis.diagnose import diagnose
+from ngm.diagnosis.records import Diagnosis
+
+__all__ = ["Diagnosis", "diagnose"]

@@ -1,0 +1,15 @@
+"""Tables in: files of any of the usual formats, tables in memory and DuckDB queries, and edges made from them.
+
+forms       how a text file is laid out
+sources     where a table comes from, made ready for DuckDB
+table       `Table` and `read_table`
+guesses     which column is which
+ends        ids numbered, ends looked up
+edge_files  edges sorted, merged and written
+ingest      all of it: tables in, a graph folder out
+"""
+
+from ngm.tables.sources import Frame, Source
+from ngm.tables.table import Bad, Table, read_table
+
+__all__ = ["Bad", "Frame", "Source", "Table", "read_table"]

@@ -1,0 +1,192 @@
+"""Tables as people have them, read with proper types.
+
+Values of text files get their types by a rule, not by a guess from a sample: a column is of whole numbers, or of
+numbers, where every value in it is written as one, and of text otherwise, so that "007" stays "007". Lines that do not
+fit are left out, counted and kept for show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from ngm.tables.forms import shorten
+from ngm.tables.sources import Query, Reading, Source, connect, missing_column, open_source, quoted, refusals
+
+EXAMPLES = 3  # so many bad rows are kept for show
+# so that 007, +1 and 1.0 stay as they are written
+_WHOLE = "{c} IS NULL OR coalesce(try_cast({c} AS BIGINT)::VARCHAR = {c}, false)"
+_NUMBER = (
+    "{c} IS NULL OR (try_cast({c} AS DOUBLE) IS NOT NULL AND regexp_full_match({c}, "
+    "'[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?|[+-]?(nan|NaN|NAN|inf|Inf)'))"
+)
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Rows that could not be used.
+
+    Args:
+        count: How many.
+        examples: The first few, and what is wrong with each.
+    """
+
+    count: int = 0
+    examples: tuple[str, ...] = ()
+
+    def __add__(self, other: Bad) -> Bad:
+        """Both together; the examples of the first come first."""
+        return Bad(self.count + other.count, (self.examples + other.examples)[:EXAMPLES])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A table that was read: named columns of equal length.
+
+    Args:
+        name: What messages call it.
+        columns: Names of the columns, in order.
+        num_rows: Number of rows.
+        connection: Where the rows are.
+        sql: A query for them.
+        bad: Lines of a text file that were left out, since they did not fit.
+        header: Whether the first row of a text file was taken for names; None where there was no question.
+        hint: What is odd about a text file of one column; see `ngm.tables.forms.Form`.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    num_rows: int
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+    bad: Bad = field(default_factory=Bad)
+    header: bool | None = None
+    hint: str = ""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.num_rows
+
+    def __repr__(self) -> str:
+        """`Table(edges.csv, 3 rows: src, dst, w)`."""
+        return f"Table({self.name}, {self.num_rows:,} rows: {', '.join(self.columns)})"
+
+    def column(self, name: str) -> NDArray[np.generic]:
+        """(n,) values; where some are missing, NaN among numbers with a point, None among all else."""
+        if name not in self.columns:
+            raise missing_column(self.name, name, self.columns, hint=self.hint)
+        with refusals(self.name):
+            found = self.connection.cursor().execute(f"SELECT {quoted(name)} AS c FROM ({self.sql})").fetchnumpy()
+        return _plain(found["c"])
+
+
+def read_table(source: Source | Table, delimiter: str | None = None, header: bool | None = None) -> Table:
+    """Reads a table, whatever it is kept in.
+
+    Args:
+        source: A file (CSV, TSV, Parquet, JSON lines; text and JSON also as .gz or .zst), a folder of parts, a
+            pattern such as "part-*.csv", a table of pandas, polars or arrow, a dict of columns, or a DuckDB query.
+        delimiter: What separates the fields of a text file; found out where not given.
+        header: Whether the first row of a text file holds the names; found out where not given. Without one
+            columns are called column0, column1, ...
+
+    >>> table = read_table({"id": ["a", "b"], "size": [3, 4]})
+    >>> table, table.column("size").tolist()
+    (Table(the table, 2 rows: id, size), [3, 4])
+    """
+    if isinstance(source, Table):
+        return source
+    connection = connect()
+    query = open_source(connection, source, Reading(delimiter, header))
+    count, bad = load(connection, query, "loaded")
+    return Table(query.name, query.columns, count, connection, "FROM loaded", bad, query.header, query.hint)
+
+
+def load(
+    connection: duckdb.DuckDBPyConnection, query: Query, into: str, columns: Sequence[str] | None = None
+) -> tuple[int, Bad]:
+    """Reads columns (all where not given) into a table of the connection, in the order of the rows.
+
+    Returns:
+        (rows read, lines left out).
+    """
+    chosen = query.columns if columns is None else columns
+    with refusals(query.name):
+        wanted = ", ".join(as_value(c, query.type_of(c)) for c in chosen)
+        connection.execute(f"CREATE TABLE {into} AS SELECT {wanted} FROM ({query.sql})")
+        count = int(connection.execute(f"SELECT count(*) FROM {into}").fetchall()[0][0])
+        bad = rejected(connection, query)
+        if not count and not bad.count:
+            raise no_rows(query)
+        if query.rejects is not None:
+            _find_types(connection, into, chosen)
+    return count, bad
+
+
+def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> Bad:
+    """The lines of a text file that did not fit, once it was read."""
+    if query.rejects is None:
+        return Bad()
+    lines = (
+        "(SELECT file_id, line, any_value(csv_line) AS text, min(error_type::VARCHAR) AS kind "
+        f"FROM {query.rejects} GROUP BY file_id, line)"
+    )
+    count = connection.execute(f"SELECT count(*) FROM {lines}").fetchall()[0][0]
+    first = connection.execute(
+        f"SELECT line, text, kind FROM {lines} ORDER BY file_id, line LIMIT {EXAMPLES}"
+    ).fetchall()
+    fields = len(query.columns)
+    why = {
+        "MISSING COLUMNS": f"fewer than {fields} fields",
+        "TOO MANY COLUMNS": f"more than {fields} fields",
+        "UNQUOTED VALUE": "a quote out of place",
+        "INVALID ENCODING": "not UTF-8",
+    }
+    said = tuple(f"line {line}: {shorten(str(text))!r} ({why.get(kind, kind.lower())})" for line, text, kind in first)
+    return Bad(int(count), said)
+
+
+def no_rows(query: Query) -> ValueError:
+    """The error for a table of names only."""
+    return ValueError(f"{query.name} has columns ({', '.join(query.columns)}) and no rows; give a table with rows")
+
+
+def as_value(column: str, kind: str) -> str:
+    """A column in a query, as something that numpy and Parquet know."""
+    name = quoted(column)
+    if kind == "JSON":
+        return f"{name} ->> '$' AS {name}"
+    return f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name
+
+
+def is_whole(column: str) -> str:
+    """SQL that holds where a text is a whole number in its one way of writing."""
+    return _WHOLE.format(c=column)
+
+
+def _find_types(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> None:
+    """Gives columns of text the type that all their values are written in."""
+    names = [quoted(column) for column in columns]
+    asked = [f"bool_and({test.format(c=name)})" for name in names for test in (_WHOLE, _NUMBER, "{c} IS NULL")]
+    found = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()[0]
+    for i, name in enumerate(names):
+        whole, number, nothing = found[3 * i : 3 * i + 3]
+        if (whole or number) and not nothing:
+            connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE {'BIGINT' if whole else 'DOUBLE'}")
+
+
+def _plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    gaps = np.ma.getmaskarray(values)
+    if not gaps.any():
+        return np.asarray(values.data)
+    if values.dtype.kind == "f":
+        return np.asarray(values.filled(np.nan))
+    out = values.data.astype(object)
+    out[gaps] = None
+    return out

@@ -1,0 +1,281 @@
+"""`ngm build`: from a table or matrix to a graph folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from ngm import Graph, knn_graph
+from ngm.build.sparse import sparse_graph
+from ngm.build.text import text_graph
+from ngm.cli import main
+from ngm.store import open_graph
+
+BODIES = [
+    "the cat sat on the mat",
+    "a cat and a dog, on a mat",
+    "dogs bark and cats purr",
+    "stocks fell on Monday",
+    "Monday: stocks rose",
+    "the stocks market fell",
+]
+Run = Callable[..., tuple[int, str, str]]
+
+
+def weights(graph: Graph) -> dict[tuple[int, int], float]:
+    return {(u, v): w for (u, v), w in zip(graph.edges.tolist(), graph.weight.tolist(), strict=True)}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `ngm build` in a folder of its own with a small table, and gives (exit code, output, errors)."""
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"id": list("abcdef"), "body": BODIES, "topic": ["pets"] * 3 + [None] * 3})
+    table["size"], table["age"] = np.arange(6.0) ** 2, [1, 2, 1, 9, 8, 9]
+    table.to_csv("texts.csv", index=False)
+    np.savez("glove.npz", words=np.array(["cat", "dog", "stocks"]), vectors=np.array([[1, 0.1], [1, 0.3], [0.2, 1]]))
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ngm", "build", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        return int(ended.value.code or 0), told.out, " ".join(told.err.split())
+
+    return command
+
+
+def test_texts_become_a_graph_folder_that_keeps_the_table(run: Run) -> None:
+    code, out, err = run("texts.csv", "--text", "body", "-k", "2", "--id", "id", "--label", "topic", "-o", "graph")
+    assert (code, err) == (0, "")
+    for part in (
+        "nodes",
+        "edges",
+        "components",
+        "without edges",
+        "seconds",
+        "edges at a node",
+        "next: ngm check graph",
+    ):
+        assert part in out
+    data = open_graph("graph")
+    assert weights(data.graph) == weights(text_graph(BODIES, 2))
+    assert data.ids.tolist() == list("abcdef")
+    assert data.y is not None
+    assert data.y.tolist() == ["pets"] * 3 + [None] * 3
+    assert data.columns == ("id", "body", "topic", "size", "age")
+    assert data.column("body").tolist() == BODIES
+
+
+def test_json_is_the_summary_and_nothing_else(run: Run) -> None:
+    code, out, err = run("texts.csv", "--text", "body", "-k", "2", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    graph = text_graph(BODIES, 2)
+    assert (found["nodes"], found["edges"], found["recall"]) == (6, graph.num_edges, 1.0)
+    assert sum(bar["nodes"] for bar in found["degrees"]) == 6
+    assert found["graph"] == "graph"
+    assert found["notes"] == []
+    assert weights(Graph.open("graph")) == weights(graph)
+
+
+def test_word_vectors_and_the_share_of_words_they_know(run: Run) -> None:
+    pets = [BODIES[row] for row in (0, 1, 3, 4, 5)]
+    pd.DataFrame({"body": pets}).to_csv("pets.csv", index=False)
+    for idf in ([], ["--idf"]):
+        code, out, _ = run("pets.csv", "--text", "body", "--vectors", "glove.npz", *idf, "-k", "1", "--json")
+        assert code == 0
+        assert weights(Graph.open("graph")) == weights(text_graph(pets, 1, vectors="glove.npz", idf=bool(idf)))
+        assert json.loads(out)["coverage"] == 6 / 25
+    assert "words known 24.0 %" in " ".join(
+        run("pets.csv", "--text", "body", "--vectors", "glove.npz", "-k", "1")[1].split()
+    )
+
+
+def test_several_columns_of_text_are_joined(run: Run) -> None:
+    assert run("texts.csv", "--text", "topic,body", "-k", "2")[0] == 0
+    joined = [f"{topic} {body}".strip() for topic, body in zip(["pets"] * 3 + [""] * 3, BODIES, strict=True)]
+    assert weights(Graph.open("graph")) == weights(text_graph(joined, 2))
+
+
+def test_columns_of_numbers_are_vectors(run: Run) -> None:
+    assert run("texts.csv", "--columns", "size, age", "--metric", "euclidean", "-k", "2", "--max-degree", "2")[0] == 0
+    x = np.stack([np.arange(6.0) ** 2, [1, 2, 1, 9, 8, 9]], axis=1)
+    assert weights(Graph.open("graph")) == weights(knn_graph(x, 2, "euclidean", max_degree=2))
+
+
+def test_a_column_of_lists_is_vectors_too(run: Run) -> None:
+    x = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float32)
+    Path("rows.jsonl").write_text("\n".join(json.dumps({"vector": row}) for row in x.tolist()), encoding="utf-8")
+    assert run("rows.jsonl", "--columns", "vector", "-k", "3", "--weight", "binary", "--mutual")[0] == 0
+    assert weights(Graph.open("graph")) == weights(knn_graph(x, 3, weight="binary", join="mutual"))
+
+
+def test_matrices_are_taken_dense_and_sparse(run: Run) -> None:
+    x = np.abs(np.random.default_rng(0).normal(size=(20, 8))).astype(np.float32)
+    sparse = sp.csr_matrix(np.where(x > 0.8, x, 0) + np.eye(20, 8) + 0.1 * (np.arange(8) == 0))
+    np.save("x.npy", x)
+    np.savez("x.npz", x=x, other=np.arange(3))
+    sp.save_npz("sparse.npz", sparse)
+    for name, expected in (
+        ("x.npy", knn_graph(x, 3)),
+        ("x.npz", knn_graph(x, 3)),
+        ("sparse.npz", sparse_graph(sparse, 3)),
+    ):
+        assert run(name, "-k", "3")[0] == 0
+        assert weights(Graph.open("graph")) == weights(expected)
+    assert open_graph("graph").ids.tolist() == list(range(20))
+
+
+def test_texts_without_words_are_noted_by_row(run: Run) -> None:
+    bodies = ["cat", "", "dog cat", "unheard", "stocks", None]
+    pd.DataFrame({"id": range(6), "body": bodies}).to_csv("gaps.csv", index=False)
+    code, out, err = run("gaps.csv", "--text", "body", "--vectors", "glove.npz", "-k", "1")
+    assert code == 0
+    assert err == (
+        "note: 2 of 6 texts left without edges: empty (rows 1, 5) "
+        "note: 1 of 6 texts left without edges: no known word (row 3)"
+    )
+    assert "without edges 3" in " ".join(out.split())
+    _, out, err = run("gaps.csv", "--text", "body", "--vectors", "glove.npz", "-k", "1", "--json")
+    assert (len(json.loads(out)["notes"]), err) == (2, "")
+
+
+def test_a_folder_with_other_files_is_left_alone(run: Run) -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("keep", encoding="utf-8")
+    code, out, err = run("texts.csv", "--text", "body", "-k", "2", "-o", "mine")
+    assert (code, out) == (2, "")
+    assert err == "error: mine exists and has no graph.json; name a new or empty folder"
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("texts.csv", "--text", "bodi"),
+            "texts.csv has no column 'bodi' (did you mean 'body'?); its columns are id, body, topic, size, age",
+        ),
+        (("texts.csv",), "give --text or --columns; the columns of texts.csv are id, body, topic, size, age"),
+        (
+            ("texts.csv", "--text", "body", "--columns", "size"),
+            "both --text and --columns are given; choose what rows are compared by",
+        ),
+        (("texts.csv", "--text", "size"), "column 'size' of texts.csv holds float64, not text; choose another"),
+        (
+            ("texts.csv", "--columns", "body"),
+            "column 'body' of texts.csv holds 'the cat sat on the mat', which is not a number or a list of numbers as "
+            "long as the others; choose another",
+        ),
+        (
+            ("texts.csv", "--columns", "topic"),
+            "column 'topic' of texts.csv has no number in 3 of 6 rows (rows 3, 4, 5); fill them in or drop those rows",
+        ),
+        (("texts.csv", "--columns", "size", "--vectors", "glove.npz"), "--vectors is for texts; give --text"),
+        (("texts.csv", "--columns", "size", "--idf"), "--idf is for texts; give --text"),
+        (
+            ("texts.csv", "--text", "body", "--idf"),
+            "idf weighs word vectors and none are given; TF-IDF weighs by it as it is",
+        ),
+        (
+            ("texts.csv", "--text", "body", "-k", "6"),
+            "k is 6 and x has 6 rows; k must be at least 1 and below the number of rows",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--vectors", "glove.npz", "-k", "5"),
+            "k is 5 and 5 of 6 texts have known words; k must be at least 1 and below that",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--vectors", "no.txt"),
+            "cannot find the word vectors no.txt; give a text, .bin or .npz file",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--vectors", "wide.txt"),
+            "wide.txt, line 2, has 3 numbers and line 1 has 2; all words need the same width",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--vectors", "latin.txt"),
+            "latin.txt, line 2, is not UTF-8 (byte 0xe9); save it as UTF-8, or name it .bin if it is word2vec's binary "
+            "form",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--vectors", "foreign.txt"),
+            "none of the 6 texts has a known word; are the vectors of the same language?",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--metric", "euclidean"),
+            "metric is 'euclidean'; sparse rows, such as TF-IDF, are compared by 'cosine'",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--weight", "binry"),
+            "--weight is 'binry' (did you mean 'binary'?); choose from similarity, self_tuned, binary",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--id", "age"),
+            "column 'age' of texts.csv has 1 in rows 0 and 2; ids must differ",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--id", "topic"),
+            "column 'topic' of texts.csv has no id in 3 rows (rows 3, 4, 5); every row needs one",
+        ),
+        (
+            ("texts.csv", "--text", "body", "--label", "topics"),
+            "texts.csv has no column 'topics' (did you mean 'topic'?); its columns are id, body, topic, size, age",
+        ),
+        (("empty.csv", "--text", "body"), "empty.csv is empty; give a file with a row per line"),
+        (("blank.csv", "--text", "body"), "none of the 2 texts has a letter or digit; give texts with words in them"),
+        (("x.npy", "--text", "body"), "--text is for tables, and x.npy is a matrix; leave it out"),
+        (("x.npy", "--idf"), "--idf is for tables, and x.npy is a matrix; leave it out"),
+        (("x.npy", "--no-header"), "--header is for tables, and x.npy is a matrix; leave it out"),
+        (("no.npy",), "cannot find no.npy; give a table, or a matrix as .npy or .npz"),
+        (("flat.npy",), "flat.npy cannot be read as a matrix (it holds int64 of shape (3,), not (n, d) numbers)"),
+        (("two.npz",), "two.npz holds the arrays a, b; give one array, or call it 'x'"),
+        (("x.npy", "-k", "2"), "row 1 of x is zero, which has no direction; drop such rows or use metric='euclidean'"),
+    ],
+)
+def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, run: Run) -> None:
+    Path("wide.txt").write_text("cat 1 2\ndog 1 2 3\n", encoding="utf-8")
+    Path("latin.txt").write_text("cat 1 2\ncafé 1 2\n", encoding="latin-1")
+    Path("foreign.txt").write_text("chat 1 2\nchien 1 3\n", encoding="utf-8")
+    Path("empty.csv").write_text("", encoding="utf-8")
+    Path("blank.csv").write_text("id,body\n1,\n2,!\n", encoding="utf-8")
+    np.save("x.npy", np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]))
+    np.save("flat.npy", np.arange(3))
+    np.savez("two.npz", a=np.eye(2), b=np.eye(2))
+    assert run(*words) == (2, "", f"error: {message}")
+    assert not Path("graph").exists()
+
+
+def test_the_command_runs_on_its_own_and_shows_bars_of_text(tmp_path: Path) -> None:
+    duckdb.from_df(pd.DataFrame({"body": BODIES})).write_parquet(str(tmp_path / "texts.parquet"))
+    code = "import sys; from ngm.cli import main; sys.argv[0] = 'ngm'; main()"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, "build", "texts.parquet", "--text", "body", "-k", "2"],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^ +2 to 3 +\d  █+", done.stdout, re.MULTILINE), done.stdout
+    assert "\x1b[" not in done.stdout  # colours only on a terminal
+
+
+def test_help_has_an_example(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "Example:" in out
+    assert "--json" in out
