@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
 import tempfile
 import weakref
@@ -19,13 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm import graph_files
-from ngm.files import folder_written_whole
+from ngm.files import beside, folder_written_whole
 from ngm.graph import Graph
 from ngm.tables import Frame, Source, Table, read_table
 from ngm.tables.edge_files import Merge
+from ngm.tables.ends import check_node_ids
 from ngm.tables.guesses import Said
 from ngm.tables.ingest import FORMAT, VERSION, Counts, Dangling, Rules, copy_to, ingest, write_tables
-from ngm.tables.sources import connect, missing_column, open_source, refusals
+from ngm.tables.query import connect, missing_column, refusals
+from ngm.tables.sources import open_source
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +149,8 @@ def save_graph(
             raise missing_column("nodes", name, table.columns, said)
     if table is not None and len(table) != len(graph):
         raise ValueError(f"nodes has {len(table)} rows, the graph has {len(graph)} nodes; give one row per node")
+    if id is not None and table is not None:
+        check_node_ids(table.connection.cursor(), "nodes", id, table.sql)
     with folder_written_whole(path, marker="graph.json") as part:
         graph.save(part)
         if table is not None:
@@ -245,7 +247,7 @@ def read_graph(
     rules = Rules(Said(source, target, weight, id, label), directed, merge, dangling, delimiter, header)
     place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="ngm-")) / "graph"
     try:
-        with _disk_full(place), _spill(place) as spill, folder_written_whole(place, marker="graph.json") as part:
+        with _spill(place) as spill, folder_written_whole(place, marker="graph.json") as part:
             ingest(connect(spill, memory_limit), edges, nodes, rules, part, on_step or (lambda what: None))
         data = open_graph(place)
     except BaseException:
@@ -261,21 +263,8 @@ def read_graph(
 @contextmanager
 def _spill(folder: Path) -> Iterator[Path]:
     """A place beside the folder for what does not fit into memory."""
-    spill = folder.with_name(f".{folder.name}.{os.getpid()}.spill")
+    spill = beside(folder, "spill")
     try:
         yield spill
     finally:
         shutil.rmtree(spill, ignore_errors=True)
-
-
-@contextmanager
-def _disk_full(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        raise OSError(
-            f"the disk is full: writing {folder} needs more space, and nothing was kept of it; free some, or name a "
-            "folder on another disk"
-        ) from None

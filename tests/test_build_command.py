@@ -17,6 +17,9 @@ import pytest
 import scipy.sparse as sp
 
 from ngm import Graph, knn_graph
+from ngm.build import text as text_module
+from ngm.build.neighbors import Neighbors, nearest_neighbors
+from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
 from ngm.build.text import text_graph
 from ngm.cli import main
@@ -138,6 +141,31 @@ def test_matrices_are_taken_dense_and_sparse(run: Run) -> None:
     assert open_graph("graph").ids.tolist() == list(range(20))
 
 
+def test_of_an_approximate_search_it_says_what_was_measured(run: Run) -> None:
+    np.save("x.npy", np.random.default_rng(0).normal(size=(30, 4)))
+    approximate = ("x.npy", "-k", "2", "--search", "approximate", "--recall", "0.9", "--seed", "3")
+    told = " ".join(run(*approximate)[1].split())
+    assert "neighbours found 100.0 % (recall on 30 rows searched exactly)" in told
+    found = json.loads(run(*approximate, "--json")[1])
+    assert (found["recall"], found["sampled"]) == (1.0, 30)
+    assert "neighbours found all seconds" in " ".join(run("x.npy", "-k", "2")[1].split())
+    assert json.loads(run("x.npy", "-k", "2", "--json")[1])["sampled"] == 0
+
+
+def test_the_search_is_told_its_recall_and_seed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[object, object]] = []
+
+    def noted(x: np.ndarray, k: int, metric: Metric, *, recall: float, seed: int, **others: object) -> Neighbors:
+        given.append((recall, seed))
+        return nearest_neighbors(x, k, metric)
+
+    monkeypatch.setattr(text_module, "nearest_neighbors", noted)
+    np.save("x.npy", np.random.default_rng(0).normal(size=(30, 4)))
+    for options in ([], ["--recall", "0.9", "--seed", "3"]):
+        assert run("x.npy", "-k", "2", *options)[0] == 0
+    assert given == [(0.98, 0), (0.9, 3)]
+
+
 def test_texts_without_words_are_noted_by_row(run: Run) -> None:
     bodies = ["cat", "", "dog cat", "unheard", "stocks", None]
     pd.DataFrame({"id": range(6), "body": bodies}).to_csv("gaps.csv", index=False)
@@ -242,6 +270,24 @@ def test_a_folder_with_other_files_is_left_alone(run: Run) -> None:
         (("no.npy",), "cannot find no.npy; give a table, or a matrix as .npy or .npz"),
         (("flat.npy",), "flat.npy cannot be read as a matrix (it holds int64 of shape (3,), not (n, d) numbers)"),
         (("two.npz",), "two.npz holds the arrays a, b; give one array, or call it 'x'"),
+        (("no.npy", "--max-degree", "0"), "max_degree is 0; it must be a whole number of at least 1"),
+        (
+            ("no.npy", "--metric", "inner_product", "--weight", "self_tuned"),
+            "weight='self_tuned' needs distances; use metric='cosine' or 'euclidean'",
+        ),
+        (
+            ("no.npy", "--search", "exact", "--recall", "0.9"),
+            "--recall is for an approximate search, and --search is exact; leave it out",
+        ),
+        (
+            ("no.npy", "--search", "exact", "--seed", "0"),
+            "--seed is for an approximate search, and --search is exact; leave it out",
+        ),
+        (
+            ("texts.csv", "--text", "body", "-k", "2", "--seed", "1"),
+            "--seed is for an approximate search, and sparse rows, such as TF-IDF, are always searched exactly; "
+            "leave it out",
+        ),
         (("x.npy", "-k", "2"), "row 1 of x is zero, which has no direction; drop such rows or use metric='euclidean'"),
     ],
 )

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -83,6 +84,15 @@ def test_a_graph_is_saved_with_a_row_of_a_table_for_each_node(tmp_path: Path) ->
     assert again.y is None
 
 
+def test_arrays_are_those_that_numpy_would_save(tmp_path: Path) -> None:
+    for edges in ([[0, 1], [1, 2]], []):
+        graph = Graph.from_edges(torch.tensor(edges, dtype=torch.int64).reshape(-1, 2), num_nodes=3)
+        graph.save(tmp_path / "graph")
+        for name, array in (("edges", graph.edges.numpy()), ("weight", graph.weight.numpy())):
+            np.save(tmp_path / "by_numpy.npy", array)
+            assert (tmp_path / "graph" / f"{name}.npy").read_bytes() == (tmp_path / "by_numpy.npy").read_bytes()
+
+
 def test_a_graph_saved_by_itself_has_its_rows_for_ids(tmp_path: Path) -> None:
     data = open_graph(Graph.from_edges([[0, 1], [1, 2]]).save(tmp_path / "graph"))
     assert data.ids.tolist() == [0, 1, 2]
@@ -100,6 +110,11 @@ def test_a_graph_saved_by_itself_has_its_rows_for_ids(tmp_path: Path) -> None:
         ({"nodes": {"id": ["a"]}}, "nodes has 1 rows, the graph has 2 nodes; give one row per node"),
         ({"id": "key"}, "nodes has no column 'key' for id; its columns are id, topic"),
         ({"label": "topc"}, "nodes has no column 'topc' for label (did you mean 'topic'?); its columns are id, topic"),
+        (
+            {"nodes": {"id": ["a", "a"]}},
+            "nodes has 1 ids in column 'id' that name several rows: 'a'; keep one row of each",
+        ),
+        ({"nodes": {"id": ["a", None]}}, "nodes has 1 rows without an id in column 'id'; fill them in or drop them"),
         ({"nodes": None}, "id is 'id' and there are no nodes; give the table that has this column"),
     ],
 )

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from ngm import Graph, knn_graph
@@ -170,9 +171,46 @@ def test_x_must_be_a_table_and_the_metric_a_known_one() -> None:
         knn_graph(blobs(5), 1, "l2")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (["red", "green", "blue"], r"^x is of type <U5; give real numbers; text_graph takes texts$"),
+        (blobs(5) * 1j, r"^x is of type complex128; give real numbers$"),
+        (torch.ones(5, 2, dtype=torch.complex64), r"^x is of type torch\.complex64; give real numbers$"),
+        ([[1.0, None], [2.0, 3.0]], r"^x is of type object; give real numbers$"),
+        (sp.eye_array(5), r"^x is sparse; sparse_graph takes scipy sparse rows, and x\.toarray\(\) .* is dense$"),
+        (torch.eye(5).to_sparse(), r"^x is sparse; sparse_graph takes scipy .* x\.to_dense\(\) is dense$"),
+    ],
+    ids=["text", "complex", "complex torch", "objects", "sparse", "sparse torch"],
+)
+def test_what_is_not_a_table_of_real_numbers_is_refused_in_one_line(x: ArrayLike, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        knn_graph(x, 1)
+
+
+@pytest.mark.parametrize("k", [2.0, 2.5, "2", None])
+def test_k_must_be_a_whole_number(k: int) -> None:
+    with pytest.raises(ValueError, match=rf"^k is {k!r}; it must be a whole number$"):
+        knn_graph(blobs(5), k)
+    assert weights(knn_graph(blobs(5), np.int64(2))) == weights(knn_graph(blobs(5), 2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.float16, bool])
+def test_numbers_of_any_real_type_do(dtype: type) -> None:
+    x: Floats = (np.abs(blobs()) * 3 + 1).astype(dtype)
+    assert weights(knn_graph(x, 3)) == weights(knn_graph(x.astype(np.float32), 3))
+
+
 def test_the_caller_s_vectors_are_left_as_they_were() -> None:
     x = torch.from_numpy(blobs()).float()
     before = x.clone()
     for metric in ("cosine", "euclidean", "inner_product"):
         knn_graph(x, 2, metric)
     assert torch.equal(x, before)
+
+
+def test_vectors_that_are_being_learned_give_weights_that_are_not() -> None:
+    x = torch.from_numpy(blobs()).float()
+    graph = knn_graph(torch.nn.Parameter(x), 2)
+    assert not graph.weight.requires_grad
+    assert weights(graph) == weights(knn_graph(x, 2))

@@ -9,11 +9,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from sklearn.neighbors import kneighbors_graph
+from torch.overrides import TorchFunctionMode
 
 from ngm import Graph, knn_graph
-from ngm.build import nearest_neighbors, neighbor_graph
+from ngm.build import knn, nearest_neighbors, neighbor_graph
+from ngm.build import weights as weights_module
+from ngm.build.neighbors import Neighbors
 from ngm.build.space import Metric
-from ngm.build.weights import FLOOR, limit_degree
+from ngm.build.weights import FLOOR, edge_weights, limit_degree, mutual
 
 Floats = NDArray[np.float64]
 Pairs = dict[tuple[int, int], float]
@@ -74,6 +77,11 @@ def test_mutual_edges_worked_by_hand() -> None:
     assert set(weights(knn_graph(x, 2, "euclidean", join="mutual"))) == {(0, 1), (0, 2), (1, 2), (2, 3)}
 
 
+def test_who_was_chosen_back_worked_by_hand() -> None:
+    neighbor = torch.tensor([[1, 2], [0, 3], [3, 0], [2, 0]])
+    assert mutual(neighbor).tolist() == [[True, True], [True, False], [True, True], [True, False]]
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("k", [1, 5])
 def test_self_tuned_weights_agree_with_a_plain_loop(metric: Metric, k: int) -> None:
@@ -97,6 +105,12 @@ def test_rows_that_coincide_are_self_tuned_to_one_and_others_to_the_floor_from_t
     pairs = weights(graph)
     assert pairs.pop((0, 1)) == 1
     assert list(pairs.values()) == pytest.approx([FLOOR])
+
+
+def test_a_cosine_that_rounding_put_above_one_is_a_distance_of_zero() -> None:
+    similarity, neighbor = torch.tensor([[1.000001], [1.000001], [0.5]]), torch.tensor([[1], [0], [0]])
+    value = edge_weights(similarity, neighbor, "cosine", "self_tuned")
+    assert value[:, 0].tolist() == pytest.approx([1.0, 1.0, FLOOR])
 
 
 def test_the_unit_of_length_does_not_count_for_self_tuned_weights() -> None:
@@ -134,6 +148,35 @@ def test_the_strongest_edges_are_those_of_a_plain_loop(most: int, seed: int) -> 
     ours = {tuple(graph.edges[i].tolist()): float(graph.weight[i]) for i in kept.tolist()}
     assert ours == strongest_by_a_loop(weights(graph), most)
     assert kept.tolist() == sorted(kept.tolist())
+
+
+def test_the_number_of_edges_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = knn_graph(points(), 5)
+    whole = limit_degree(graph, 3)
+    monkeypatch.setattr(weights_module, "_EDGES_AT_ONCE", 7)
+    assert torch.equal(limit_degree(graph, 3), whole)
+
+
+class Counted(TorchFunctionMode):
+    """Counts the array operations within."""
+
+    calls = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        self.calls += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_chain_where_each_edge_waits_for_the_one_before_takes_no_more_rounds_when_longer() -> None:
+    calls = []
+    for n in (10, 1000):
+        start = np.arange(n)
+        chain = Graph.from_edges(np.stack([start, start + 1], axis=1), n - start)  # strongest at 0
+        with Counted() as counted:
+            kept = limit_degree(chain, 1)
+        assert kept.tolist() == list(range(0, n, 2))
+        calls.append(counted.calls)
+    assert calls[0] == calls[1]
 
 
 def test_a_graph_without_edges_has_no_strongest() -> None:
@@ -183,12 +226,32 @@ def test_an_approximate_graph_has_nearly_the_edges_of_the_exact_one() -> None:
         ({"join": "both"}, r"^join is 'both'; choose 'union' or 'mutual'$"),
         ({"weight": "rbf"}, r"^weight is 'rbf'; choose 'similarity', 'self_tuned' or 'binary'$"),
         ({"max_degree": 0}, r"^max_degree is 0; it must be a whole number of at least 1$"),
+        ({"max_degree": 1.5}, r"^max_degree is 1\.5; it must be a whole number of at least 1$"),
         (
             {"weight": "self_tuned", "metric": "inner_product"},
             r"^weight='self_tuned' needs distances; use metric='cosine' or 'euclidean'$",
         ),
     ],
 )
-def test_options_that_are_not_there_are_refused(options: dict[str, str], message: str) -> None:
+def test_options_that_are_not_there_are_refused_before_the_search(
+    options: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = nearest_neighbors(points(), 3, options.get("metric", "cosine"))  # type: ignore[arg-type]
+    monkeypatch.setattr(knn, "nearest_neighbors", lambda *given, **settings: pytest.fail("searched"))
     with pytest.raises(ValueError, match=message):
         knn_graph(points(), 3, **options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        neighbor_graph(found, **{name: value for name, value in options.items() if name != "metric"})  # type: ignore[arg-type]
+
+
+def test_the_settings_of_the_search_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def noted(x: Floats, k: int, metric: Metric, **settings: object) -> Neighbors:
+        given.update(settings)
+        return nearest_neighbors(x, k, metric)
+
+    monkeypatch.setattr(knn, "nearest_neighbors", noted)
+    settings = {"search": "approximate", "recall": 0.9, "seed": 3, "on_step": print}
+    knn_graph(points(), 2, **settings)  # type: ignore[arg-type]
+    assert given == settings

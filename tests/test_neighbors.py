@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngm.build import approximate, exact, nearest_neighbors, neighbors
 from ngm.build.ranking import CHUNK, best_chunks, keys_of
-from ngm.build.space import Metric, space_of
+from ngm.build.space import Metric, Space, space_of
 
 Floats = NDArray[np.float64]
 METRICS: list[Metric] = ["cosine", "euclidean", "inner_product"]
@@ -197,6 +197,53 @@ def test_an_approximate_search_of_few_rows_finds_all(rows: int, k: int) -> None:
     assert not (found.neighbor == torch.arange(rows)[:, None]).any()
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("k", [20, 150, 398, 399])
+def test_an_approximate_search_looks_into_enough_cells_for_k(
+    metric: Metric, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approximate, "_CELL", 16)
+    searched: list[int] = []
+
+    def noted(space: Space, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        searched.append(len(rows))
+        return exact.exact_neighbors(space, rows, k)
+
+    monkeypatch.setattr(approximate, "exact_neighbors", noted)
+    found = nearest_neighbors(clustered(400, 4), k, metric, search="approximate", recall=0.1)
+    assert searched == [400]  # the sample; no row saw too few others
+    assert all(len({row, *others}) == k + 1 for row, others in enumerate(found.neighbor.tolist()))
+
+
+@pytest.mark.parametrize("kept", [10, 156, 399])
+def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "GROUP", 1)
+    space, rows = space_of(clustered(400), 1), torch.arange(400)
+    cells = approximate.cells_of(space, torch.Generator().manual_seed(0))  # 32, of 12 or 13 rows
+    true = exact.exact_neighbors(space, rows, 1)[1]
+    probes = approximate._probes(space, cells, rows, true, 0.5, kept)
+    assert probes * 12 > kept or probes == len(cells.rows)
+    assert probes <= kept // 12 + 1
+
+
+def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[Tensor, float]] = []
+
+    def noted(space: Space, k: int, sample: Tensor, recall: float, *others: object) -> tuple[Tensor, Tensor, float]:
+        given.append((sample, recall))
+        return *exact.exact_neighbors(space, torch.arange(len(space)), k), 0.7
+
+    monkeypatch.setattr(neighbors, "approximate_neighbors", noted)
+    found = nearest_neighbors(clustered(2000), 2, search="approximate", recall=0.6)
+    (sample, recall) = given[0]
+    assert (recall, found.recall, found.sampled) == (0.6, 0.7, 500)
+    assert len(set(sample.tolist())) == 500
+    assert 900 < sample.float().mean() < 1100
+
+
 def test_the_cells_hold_every_row_once_and_are_of_one_size() -> None:
     cells = approximate.cells_of(space_of(clustered(3001), 1), torch.Generator().manual_seed(0))
     rows = cells.rows[cells.rows >= 0]
@@ -272,6 +319,9 @@ def test_rows_are_taken_in_parts_without_a_trace(monkeypatch: pytest.MonkeyPatch
     bad = clustered(50)
     bad[23, 1] = np.nan
     with pytest.raises(ValueError, match=r"^row 23 of x holds NaN or infinity; fill in or drop such rows$"):
+        space_of(bad, 1)
+    bad[23] = 0
+    with pytest.raises(ValueError, match=r"^row 23 of x is zero, which has no direction; "):
         space_of(bad, 1)
 
 

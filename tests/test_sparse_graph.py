@@ -212,6 +212,20 @@ def test_rows_that_are_not_finite_are_refused_by_number(value: float) -> None:
         sparse_graph(x, 2)
 
 
+def test_settings_are_checked_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse, "sp_matmul_topn", lambda *given, **settings: pytest.fail("searched"))
+    for settings in ({"join": "both"}, {"weight": "cosine"}, {"max_degree": 0}):
+        with pytest.raises(ValueError, match=f"^{next(iter(settings))} is "):
+            sparse_graph(rows(), 2, **settings)
+
+
+def test_numbers_must_be_real_and_k_whole() -> None:
+    with pytest.raises(ValueError, match=r"^x is of type complex128; give real numbers$"):
+        sparse_graph(rows() * 1j, 2)
+    with pytest.raises(ValueError, match=r"^k is 2\.0; it must be a whole number$"):
+        sparse_graph(rows(), 2.0)  # type: ignore[arg-type]
+
+
 def test_dense_rows_and_unknown_settings_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^x is of type ndarray; give scipy sparse rows; knn_graph takes dense ones$"):
         sparse_graph(rows().toarray(), 2)

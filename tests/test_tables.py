@@ -222,6 +222,6 @@ def test_a_missing_column_is_answered_with_those_there_are(tmp_path: Path) -> No
 def test_one_column_that_looks_like_several_says_what_seems_to_separate(tmp_path: Path) -> None:
     source = text("t.txt", "name size\na 1\nb 2\n")(tmp_path)
     assert rows(read_table(source, delimiter=" ")) == [("a", 1), ("b", 2)]
-    message = f"{source} has one column, 'name size'; a space seems to separate, so give delimiter=' '"
+    message = f"{source} has one column, 'name size'; a space seems to separate, so give delimiter ' '"
     with pytest.raises(ValueError, match=rf"\A{re.escape(message)}\Z"):
         read_table(source).column("name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from ngm.build import text as text_module
 from ngm.build.neighbors import Neighbors, nearest_neighbors
 from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
-from ngm.build.text import text_graph, text_rows
+from ngm.build.text import rows_graph, text_graph, text_rows
 from ngm.text import WordVectors, document_vectors, tfidf_rows
 
 TEXTS = [
@@ -168,6 +169,31 @@ def test_an_encoder_must_give_a_row_per_text() -> None:
     message = r"^encoder gave shape \(26, 6\) for 6 texts; it must give \(n, d\), a row for each$"
     with pytest.raises(ValueError, match=message):
         text_graph(TEXTS, 1, encoder=lambda texts: letters(texts).T)
+
+
+def test_a_text_that_cannot_be_compared_is_named_by_its_own_row() -> None:
+    texts = ["", "", "a b", "ccc", "b", "a"]
+
+    def encoder(value: float) -> Callable[[list[str]], np.ndarray]:
+        return lambda texts: np.array([[value] * 3 if text == "ccc" else [1.0, len(text), 2.0] for text in texts])
+
+    zero = r"^encoder gave zeros for text 3, which have no direction; drop such texts or use metric='euclidean'$"
+    with pytest.raises(ValueError, match=zero):
+        text_graph(texts, 1, encoder=encoder(0.0))
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"^encoder gave NaN or infinity for text 3; drop such texts$"):
+            text_graph(texts, 1, encoder=encoder(value), metric="euclidean")
+    with pytest.warns(UserWarning, match=r"^2 of 6 texts left without edges: empty \(rows 0, 1\)$"):
+        assert text_graph(texts, 1, encoder=encoder(0.0), metric="euclidean").degree[3] >= 1
+
+
+def test_settings_are_checked_before_an_encoder_is_asked() -> None:
+    for settings in ({"join": "both"}, {"weight": "cosine"}, {"max_degree": 0}):
+        with pytest.raises(ValueError, match=f"^{next(iter(settings))} is "):
+            text_graph(TEXTS, 1, encoder=lambda texts: pytest.fail("asked"), **settings)
+    for settings in ({"join": "both"}, {"weight": "cosine"}, {"max_degree": 0}):
+        with pytest.raises(ValueError, match=f"^{next(iter(settings))} is "):
+            rows_graph(text_rows(TEXTS), len(TEXTS), **settings)  # k is wrong too
 
 
 NEWS = Path(os.environ.get("NGM_DATA", "")) / "ag_news" / "train_partial.csv"

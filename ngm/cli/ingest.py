@@ -104,6 +104,8 @@ def summary(data: GraphData) -> list[tuple[str, str]]:
     if counts["dangling"] is not None:
         lines.append(("dangling ends", _dangling(counts)))
     lines.append(("bad rows", _with_examples(counts["bad_rows"], counts["bad_examples"])))
+    if counts["comments"]:
+        lines.append(("comments", f"{counts['comments']:,} lines above the rows of edges"))
     if counts["node_rows"] is not None:
         lines.append(("bad rows of nodes", _with_examples(counts["bad_node_rows"], counts["bad_node_examples"])))
     if "labels" in counts:

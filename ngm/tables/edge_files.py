@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ngm.tables.sources import refusals
+from ngm.tables.query import WORK, refusals
 
 Merge = Literal["max", "sum", "mean"]
 _PIECE = 4_000_000  # edges at a time
@@ -42,23 +42,23 @@ def write_edges(connection: duckdb.DuckDBPyConnection, folder: Path, weighted: b
         with _npy(folder / "edges.npy", "<i8", (2,)) as edges, _npy(folder / "weight.npy", "<f4", ()) as weight:
             for low, high in _ranges(connection):
                 piece = connection.execute(
-                    f"SELECT {columns} FROM coded WHERE k >= {low} AND k < {high} ORDER BY {order}"
+                    f"SELECT {columns} FROM {WORK}.coded WHERE k >= {low} AND k < {high} ORDER BY {order}"
                 ).fetchnumpy()
                 key, value = _merged(piece["k"], piece.get("w"), merge)
                 edges.write(np.stack([key >> 32, key & 0xFFFFFFFF], axis=1))
                 weight.write(value)
-        connection.execute("DROP TABLE coded")
+        connection.execute(f"DROP TABLE {WORK}.coded")
     return edges.rows
 
 
 def _ranges(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
     """Ranges of keys, from 0 to the end, with about as many rows each as a piece should have."""
-    rows = int(connection.execute("SELECT count(*) FROM coded WHERE k >= 0").fetchall()[0][0])
+    rows = int(connection.execute(f"SELECT count(*) FROM {WORK}.coded WHERE k >= 0").fetchall()[0][0])
     pieces = min(-(-rows // _PIECE), _MOST_PIECES)
     cuts: list[int] = []
     if pieces > 1:
         one_in = max(rows // _SAMPLE, 1)
-        asked = f"SELECT k FROM coded WHERE k >= 0 AND hash(k) % {one_in} = 0 ORDER BY k"
+        asked = f"SELECT k FROM {WORK}.coded WHERE k >= 0 AND hash(k) % {one_in} = 0 ORDER BY k"
         sample = connection.execute(asked).fetchnumpy()["k"]
         places = np.arange(1, pieces) * len(sample) // pieces
         cuts = np.unique(sample[places]).tolist() if len(sample) else []

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import duckdb
 
 from ngm.tables.forms import shorten
-from ngm.tables.sources import Query, quoted, refusals
-from ngm.tables.table import EXAMPLES, Bad, as_value, is_whole, rejected
+from ngm.tables.query import EXAMPLES, WORK, Bad, Query, quoted, refusals
+from ngm.tables.table import as_value, is_whole, rejected
 
 _LOOP, _DANGLING, _NO_END, _NO_WEIGHT = -1, -2, -3, -4
 _MOST_NODES = 2**31
-_INTEGERS = {f"{u}{size}INT" for u in ("", "U") for size in ("TINY", "SMALL", "BIG")} | {"INTEGER", "UINTEGER"}
+_INTEGERS = {f"{u}{size}INT" for u in ("", "U") for size in ("TINY", "SMALL")} | {"INTEGER", "UINTEGER", "BIGINT"}
+_AS_TEXT = ("FLOAT", "DOUBLE", "DECIMAL", "ENUM", "JSON", "UBIGINT", "HUGEINT", "UHUGEINT")  # numpy may not hold these
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,23 @@ def load_if_fleeting(connection: duckdb.DuckDBPyConnection, ends: Ends) -> Ends:
     columns = list(dict.fromkeys(c for c in (ends.source, ends.target, ends.weight) if c is not None))
     wanted = ", ".join(as_value(c, ends.query.type_of(c)) for c in columns)
     with refusals(ends.query.name):
-        connection.execute(f"CREATE TABLE kept AS SELECT {wanted} FROM ({ends.query.sql})")
-        types = tuple(str(row[1]) for row in connection.execute("DESCRIBE kept").fetchall())
-    kept = Query(ends.query.name, tuple(columns), types, (False,) * len(columns), "FROM kept")
+        connection.execute(f"CREATE TABLE {WORK}.kept AS SELECT {wanted} FROM ({ends.query.sql})")
+        types = tuple(str(row[1]) for row in connection.execute(f"DESCRIBE {WORK}.kept").fetchall())
+    kept = Query(ends.query.name, tuple(columns), types, (False,) * len(columns), f"FROM {WORK}.kept")
+    connection.execute("USE memory")  # the query may have chosen another database
     return Ends(kept, ends.source, ends.target, ends.weight)
 
 
 # Ids
 
 
-def check_node_ids(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> None:
-    """Refuses a table `nodes` with a missing id or one that is there twice."""
+def check_node_ids(connection: duckdb.DuckDBPyConnection, name: str, column: str, sql: str) -> None:
+    """Refuses a table of nodes with a missing id or one that is there twice."""
     c = quoted(column)
-    empty = count_of(connection, f"SELECT count(*) FROM nodes WHERE {c} IS NULL")
+    empty = count_of(connection, f"SELECT count(*) FROM ({sql}) WHERE {c} IS NULL")
     if empty:
         raise ValueError(f"{name} has {empty:,} rows without an id in column {column!r}; fill them in or drop them")
-    repeated = f"(SELECT {c}::VARCHAR AS id FROM nodes GROUP BY {c} HAVING count(*) > 1)"
+    repeated = f"(SELECT {c}::VARCHAR AS id FROM ({sql}) GROUP BY {c} HAVING count(*) > 1)"
     count = count_of(connection, f"SELECT count(*) FROM {repeated}")
     if count:
         first = [row[0] for row in connection.execute(f"SELECT id FROM {repeated} ORDER BY id LIMIT 3").fetchall()]
@@ -95,25 +97,26 @@ def common_type(connection: duckdb.DuckDBPyConnection, ends: Ends, id_column: st
     """The type in which ids of both tables are compared: whole numbers, their own where all agree, else text."""
     types = {ends.query.type_of(ends.source), ends.query.type_of(ends.target)}
     if id_column is not None:
-        types |= {str(row[1]) for row in connection.execute("DESCRIBE nodes").fetchall() if row[0] == id_column}
+        types |= {str(row[1]) for row in connection.execute(f"DESCRIBE {WORK}.nodes").fetchall() if row[0] == id_column}
     if types <= _INTEGERS:
         return "BIGINT"
     (kind, *others) = types
-    plain = not others and not kind.startswith(("FLOAT", "DOUBLE", "DECIMAL", "ENUM", "JSON"))
+    plain = not others and not kind.startswith(_AS_TEXT)
     return kind if plain else "VARCHAR"
 
 
 def key_of(column: str, kind: str, common: str) -> str:
-    """SQL for a column of ids in the common type; 3.0 is the same id as 3."""
+    """SQL for a column of ids in the common type; 3.0 is the same id as 3, and NaN is none."""
     name = quoted(column)
     if kind == common:
         return name
     if kind == "JSON":
         return f"({name} ->> '$')"
     if kind.startswith(("FLOAT", "DOUBLE", "DECIMAL")):
-        return (
+        text = (
             f"coalesce(CASE WHEN {name} = trunc({name}) THEN try_cast({name} AS BIGINT)::VARCHAR END, {name}::VARCHAR)"
         )
+        return f"nullif({text}, 'nan')"
     return f"{name}::{common}"
 
 
@@ -131,24 +134,25 @@ def number_ids(connection: duckdb.DuckDBPyConnection, ends: Ends, id_column: str
     hashed = common == "VARCHAR" and (id_column is None or add)
     h = ", hash(id) AS h" if hashed else ""
     with refusals(ends.query.name):
-        connection.execute(f"CREATE TABLE ids (id {common}{', h UBIGINT' if hashed else ''})")
+        connection.execute(f"CREATE TABLE {WORK}.ids (id {common}{', h UBIGINT' if hashed else ''})")
         if id_column is not None:
-            kind = str(connection.execute(f"SELECT any_value(typeof({quoted(id_column)})) FROM nodes").fetchall()[0][0])
-            connection.execute(
-                f"INSERT INTO ids SELECT id{h} FROM (SELECT {key_of(id_column, kind, common)} AS id FROM nodes)"
+            kind = str(
+                connection.execute(f"SELECT any_value(typeof({quoted(id_column)})) FROM {WORK}.nodes").fetchall()[0][0]
             )
+            own = f"SELECT {key_of(id_column, kind, common)} AS id FROM {WORK}.nodes"
+            connection.execute(f"INSERT INTO {WORK}.ids SELECT id{h} FROM ({own})")
         if id_column is None or add:
             keys = _keys(ends, common)
             connection.execute(
-                f"CREATE TABLE seen AS SELECT id FROM (SELECT DISTINCT unnest([{keys[0]}, {keys[1]}]) AS id "
+                f"CREATE TABLE {WORK}.seen AS SELECT id FROM (SELECT DISTINCT unnest([{keys[0]}, {keys[1]}]) AS id "
                 f"FROM ({ends.query.sql}) WHERE {keys[0]} IS NOT NULL AND {keys[1]} IS NOT NULL) "
-                + ("" if id_column is None else "WHERE id NOT IN (SELECT id FROM ids)")
+                + ("" if id_column is None else f"WHERE id NOT IN (SELECT id FROM {WORK}.ids)")
             )
-            order = "id::BIGINT" if common == "VARCHAR" and all_whole(connection, "seen") else "id"
-            connection.execute(f"INSERT INTO ids SELECT id{h} FROM seen ORDER BY {order}")
-            connection.execute("DROP TABLE seen")
-        count = count_of(connection, "SELECT count(*) FROM ids")
-        different = count_of(connection, "SELECT count(DISTINCT h) FROM ids") if hashed else -1
+            order = "id::BIGINT" if common == "VARCHAR" and all_whole(connection, f"{WORK}.seen") else "id"
+            connection.execute(f"INSERT INTO {WORK}.ids SELECT id{h} FROM {WORK}.seen ORDER BY {order}")
+            connection.execute(f"DROP TABLE {WORK}.seen")
+        count = count_of(connection, f"SELECT count(*) FROM {WORK}.ids")
+        different = count_of(connection, f"SELECT count(DISTINCT h) FROM {WORK}.ids") if hashed else -1
     if count >= _MOST_NODES:
         raise ValueError(f"the tables have {count:,} nodes; at most {_MOST_NODES - 1:,} can be numbered")
     return count == different
@@ -168,13 +172,12 @@ def code_edges(
     """Makes the table `coded`: `k`, an edge as one number, and `w`, its weight; negative where a row is no edge."""
     keys = _keys(ends, common_type(connection, ends, id_column))
     on = ("hash({key}) = {t}.h" if by_hash else "{key} = {t}.id").format
-    w = "NULL" if ends.weight is None else f"try_cast(try_cast({quoted(ends.weight)} AS DOUBLE) AS FLOAT)"
+    source = f"SELECT {keys[0]} AS s, {keys[1]} AS t, {_number(ends)} AS w FROM ({ends.query.sql})"
     wrong = "false" if ends.weight is None else "w IS NULL OR NOT isfinite(w) OR w < 0"
     edge = "(u << 32) | v" if directed else "(least(u, v) << 32) | greatest(u, v)"
     joined = (
-        f"SELECT {keys[0]} IS NULL OR {keys[1]} IS NULL AS gap, a.rowid AS u, b.rowid AS v, {w} AS w "
-        f"FROM ({ends.query.sql}) "
-        f"LEFT JOIN ids a ON {on(key=keys[0], t='a')} LEFT JOIN ids b ON {on(key=keys[1], t='b')}"
+        f"SELECT s IS NULL OR t IS NULL AS gap, a.rowid AS u, b.rowid AS v, w FROM ({source}) "
+        f"LEFT JOIN {WORK}.ids a ON {on(key='s', t='a')} LEFT JOIN {WORK}.ids b ON {on(key='t', t='b')}"
     )
     code = (
         f"CASE WHEN gap THEN {_NO_END} WHEN {wrong} THEN {_NO_WEIGHT} WHEN u IS NULL OR v IS NULL THEN {_DANGLING} "
@@ -185,16 +188,16 @@ def code_edges(
         connection.execute("SET preserve_insertion_order = false")
         # the size of a text file is not known, so DuckDB would rather build its table from the edges than from the ids
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-        connection.execute(f"CREATE TABLE coded AS SELECT {kept} FROM ({joined})")
+        connection.execute(f"CREATE TABLE {WORK}.coded AS SELECT {kept} FROM ({joined})")
         connection.execute("SET disabled_optimizers = ''")
         connection.execute("SET preserve_insertion_order = true")
         return _count(connection, ends, keys)
 
 
 def _count(connection: duckdb.DuckDBPyConnection, ends: Ends, keys: list[str]) -> Coded:
-    found = connection.execute("SELECT k, count(*) FROM coded WHERE k < 0 GROUP BY k").fetchall()
+    found = connection.execute(f"SELECT k, count(*) FROM {WORK}.coded WHERE k < 0 GROUP BY k").fetchall()
     counts = {int(k): int(count) for k, count in found}
-    rows = count_of(connection, "SELECT count(*) FROM coded")
+    rows = count_of(connection, f"SELECT count(*) FROM {WORK}.coded")
     lines = rejected(connection, ends.query)
     no_end, no_weight = counts.get(_NO_END, 0), counts.get(_NO_WEIGHT, 0)
     bad = lines
@@ -213,8 +216,7 @@ def _examples(connection: duckdb.DuckDBPyConnection, ends: Ends, keys: list[str]
     said = ["'no source'", "'no target'"]
     tests = [f"{keys[0]} IS NULL", f"{keys[1]} IS NULL"]
     if ends.weight is not None:
-        w = quoted(ends.weight)
-        number = f"try_cast(try_cast({w} AS DOUBLE) AS FLOAT)"
+        w, number = quoted(ends.weight), _number(ends)
         tests += [f"{w} IS NULL", f"{number} IS NULL OR NOT isfinite({number})", f"{number} < 0"]
         said += ["'no weight'", "'weight is no finite number'", "'weight is below 0'"]
     why = " ".join(f"WHEN {test} THEN {word}" for test, word in zip(tests, said, strict=True))
@@ -240,7 +242,7 @@ def _lost_ids(connection: duckdb.DuckDBPyConnection, ends: Ends, keys: list[str]
     """(how many ids edges have and nodes do not, the first of them)."""
     lost = (
         f"FROM (SELECT DISTINCT unnest([{keys[0]}, {keys[1]}]) AS id FROM ({ends.query.sql}) "
-        f"WHERE {keys[0]} IS NOT NULL AND {keys[1]} IS NOT NULL) WHERE id NOT IN (SELECT id FROM ids)"
+        f"WHERE {keys[0]} IS NOT NULL AND {keys[1]} IS NOT NULL) WHERE id NOT IN (SELECT id FROM {WORK}.ids)"
     )
     count = count_of(connection, f"SELECT count(*) {lost}")
     first = connection.execute(f"SELECT id::VARCHAR {lost} ORDER BY id LIMIT {EXAMPLES}").fetchall()
@@ -249,6 +251,10 @@ def _lost_ids(connection: duckdb.DuckDBPyConnection, ends: Ends, keys: list[str]
 
 def _keys(ends: Ends, common: str) -> list[str]:
     return [key_of(c, ends.query.type_of(c), common) for c in (ends.source, ends.target)]
+
+
+def _number(ends: Ends) -> str:
+    return "NULL" if ends.weight is None else f"try_cast(try_cast({quoted(ends.weight)} AS DOUBLE) AS FLOAT)"
 
 
 def count_of(connection: duckdb.DuckDBPyConnection, sql: str) -> int:

@@ -6,14 +6,14 @@ suddenly read in another way.
 
 from __future__ import annotations
 
-import csv
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _MARKS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "a space", ":": "a colon"}
-_FOUND_OUT = (",", "\t", ";", "|")  # a space or a colon may as well be part of a text
+_FOUND_OUT = ("\t", ";", "|", ",")  # of several the first; a space or a colon may as well be part of a text
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,36 @@ def read_form(
     header: bool | None = None,
     known: Iterable[str] = (),
     header_if_text: bool = True,
+    tab: bool = False,
+    quotes: bool = True,
 ) -> Form:
     r"""Finds out how a text file is laid out.
 
     Args:
         lines: The first lines, with their ends.
-        delimiter: Where not given, the one of comma, tab, semicolon and bar that cuts the most lines into equally
-            many fields.
+        delimiter: Where not given, the one of tab, semicolon, bar and comma that cuts the most lines into equally
+            many fields, the first of several.
         header: Where not given, see `has_header`.
         known: Names that only a header would hold.
         header_if_text: What to assume of a first row that nothing tells apart from the others.
+        tab: Whether a tab is to be expected; it then need not cut more lines than others, if it cuts most of them.
+        quotes: Whether quotes hold fields together.
 
     >>> read_form(["a\tb\t0.5\n", "b\tc\t1.0\n"]).names
     ('column0', 'column1', 'column2')
     """
     if delimiter is not None and len(delimiter) != 1:
         raise ValueError(f"delimiter is {delimiter!r}; give one character, such as ',' or a tab")
-    mark = delimiter if delimiter is not None else _delimiter(lines)
-    rows = _cut(lines, mark)
-    width = _width(rows)
+    mark = delimiter if delimiter is not None else _delimiter(lines, tab, quotes)
+    rows = cut(lines, mark, quotes)
+    width = usual_width(rows)
     if header is None:
         header = has_header(rows, known, header_if_text)
     names = rows[0] + [""] * (width - len(rows[0])) if header else [""] * width
     body = rows[1:] if header else rows
-    numbers = tuple(_all_numbers(body, i, width) for i in range(width))
+    numbers = tuple(only_numbers(body, i, width) for i in range(width))
     hint = _hint(lines, mark) if width == 1 else ""
-    return Form(mark, header, tuple(_distinct(names[:width])), numbers, hint)
+    return Form(mark, header, tuple(distinct(names[:width])), numbers, hint)
 
 
 def has_header(rows: Sequence[Sequence[str]], known: Iterable[str] = (), if_text: bool = True) -> bool:
@@ -79,11 +83,11 @@ def has_header(rows: Sequence[Sequence[str]], known: Iterable[str] = (), if_text
     (True, False)
     """
     first, below = rows[0], rows[1:]
-    if any(_is_number(value) for value in first):
+    if any(is_number(value) for value in first):
         return False
     if {value.strip().lower() for value in first} & {name.lower() for name in known}:
         return True
-    return any(_all_numbers(below, i, len(first)) for i in range(len(first))) or if_text
+    return any(only_numbers(below, i, len(first)) for i in range(len(first))) or if_text
 
 
 def shorten(text: str, width: int = 60) -> str:
@@ -91,21 +95,41 @@ def shorten(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _cut(lines: Sequence[str], mark: str) -> list[list[str]]:
-    rows = [row for row in csv.reader(lines, delimiter=mark) if row]
-    return rows or [[""]]
+def cut(lines: Sequence[str], mark: str, quotes: bool = True) -> list[list[str]]:
+    r"""Rows of fields; a quoted field may hold delimiters and line breaks, and the last one need not be closed.
+
+    >>> cut(['a,"b, ""c""\n', 'd"\n', 'e,"f" g\n'], ",")
+    [['a', 'b, "c"\nd'], ['e', '"f" g']]
+    """
+    text = "".join(lines).rstrip("\r\n")
+    if not quotes or '"' not in text:
+        return [line.split(mark) for line in text.replace("\r\n", "\n").split("\n") if line] or [[""]]
+    m = re.escape(mark)
+    field = rf'(?:"([^"]*(?:""[^"]*)*)(?:"(?=[{m}\r\n]|\Z)|\Z)|([^{m}\n]*))({m}|\r?\n|\Z)'
+    rows: list[list[str]] = [[]]
+    for found in re.finditer(field, text):  # not the csv module, which refuses fields of more than 131,072 letters
+        inside, plain, end = found.groups()
+        rows[-1].append(plain.rstrip("\r") if inside is None else inside.replace('""', '"'))
+        if not end:
+            break
+        if end != mark:
+            rows.append([])
+    return [row for row in rows if row != [""]] or [[""]]
 
 
-def _delimiter(lines: Sequence[str]) -> str:
+def _delimiter(lines: Sequence[str], tab: bool, quotes: bool) -> str:
     scores = {}
     for mark in _FOUND_OUT:
-        rows = _cut(lines, mark)
-        width = _width(rows)
+        rows = cut(lines, mark, quotes)
+        width = usual_width(rows)
         scores[mark] = sum(len(row) == width for row in rows) if width > 1 else 0
-    return max(_FOUND_OUT, key=lambda mark: scores[mark])
+        if mark == "\t" and tab and 2 * scores[mark] > len(rows):
+            return mark
+    best = max(_FOUND_OUT, key=lambda mark: scores[mark])
+    return best if scores[best] else ","
 
 
-def _width(rows: Sequence[Sequence[str]]) -> int:
+def usual_width(rows: Sequence[Sequence[str]]) -> int:
     """The number of fields that most rows have."""
     return Counter(len(row) for row in rows).most_common(1)[0][0]
 
@@ -113,25 +137,27 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
 def _hint(lines: Sequence[str], mark: str) -> str:
     """Names the mark that would cut every line into equally many fields."""
     for other, said in _MARKS.items():
-        widths = {len(row) for row in _cut(lines, other)}
+        widths = {len(row) for row in cut(lines, other)}
         if other != mark and len(widths) == 1 and widths != {1}:
-            return f"{shorten(lines[0].rstrip())!r}; {said} seems to separate, so give delimiter={other!r}"
+            return f"{shorten(lines[0].rstrip())!r}; {said} seems to separate, so give delimiter {other!r}"
     return ""
 
 
-def _all_numbers(rows: Sequence[Sequence[str]], column: int, width: int) -> bool:
+def only_numbers(rows: Sequence[Sequence[str]], column: int, width: int) -> bool:
+    """Whether a column holds numbers and nothing else, in the rows of this width."""
     values = [row[column] for row in rows if len(row) == width and row[column]]
-    return bool(values) and all(_is_number(value) for value in values)
+    return bool(values) and all(is_number(value) for value in values)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a number; NaN is none."""
     try:
         return not math.isnan(float(text))
     except ValueError:
         return False
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
     """Names for columns: empty ones by position, repeated ones with a number behind."""
     out: list[str] = []
     for i, raw in enumerate(names):

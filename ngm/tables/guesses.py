@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ngm.tables.ends import Ends
-from ngm.tables.sources import Query
+from ngm.tables.query import Query
 
 SOURCES = ("source", "src", "from", "source_id", "src_id", "from_id", "u", "node1", "id1", "start", "head", "subject")
 TARGETS = ("target", "dst", "to", "target_id", "dst_id", "to_id", "v", "node2", "id2", "end", "tail", "object")
@@ -47,6 +47,11 @@ def edge_columns(query: Query, said: Said) -> Ends:
     if said.source is not None and said.source == said.target:
         raise ValueError(f"source and target are both {said.source!r}; name two columns of {query.name}")
     weight = said.weight if said.weight is not None else _named(query, WEIGHTS, said.given())
+    if weight is not None and len(query.columns) < 3:
+        raise ValueError(
+            f"{query.name} has two columns ({', '.join(query.columns)}), and {weight!r} is the weight; an edge needs "
+            "two more, a source and a target"
+        )
     taken = {said.source, said.target, weight}
     source = said.source or _named(query, SOURCES, taken) or _first(query, {*taken, _named(query, TARGETS, taken)})
     taken.add(source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -24,8 +24,10 @@ from ngm.tables.ends import (
     number_ids,
 )
 from ngm.tables.guesses import IDS, LABELS, SOURCES, TARGETS, Said, edge_columns, node_columns
-from ngm.tables.sources import Reading, Source, escaped, open_source, quoted, refusals
-from ngm.tables.table import Bad, Table, load, no_rows
+from ngm.tables.query import WORK, Bad, Query, escaped, quoted, refusals
+from ngm.tables.sources import Source, open_source
+from ngm.tables.table import Table, all_bad, load, no_rows
+from ngm.tables.text_files import Reading
 
 Dangling = Literal["error", "drop", "add"]
 STEPS = ("reading nodes", "numbering ids", "looking up ends", "writing nodes", "sorting and writing edges")
@@ -52,6 +54,7 @@ class Counts(TypedDict, total=False):
         added_nodes: Nodes that only edges have.
         bad_rows: Rows of edges that are none: lines that do not fit, missing ends, weights that are no weights.
         bad_examples: The first of these.
+        comments: Lines above the rows of edges that start with # and are no rows.
         bad_node_rows: Lines of the table of nodes that do not fit.
         bad_node_examples: The first of these.
         columns: Which column is source, target, weight, id and label.
@@ -76,6 +79,7 @@ class Counts(TypedDict, total=False):
     added_nodes: int
     bad_rows: int
     bad_examples: list[str]
+    comments: int
     bad_node_rows: int
     bad_node_examples: list[str]
     columns: dict[str, str | None]
@@ -133,9 +137,9 @@ def ingest(
 ) -> None:
     """Reads tables and fills an empty folder with all that a graph folder holds."""
     ends = _open_edges(connection, edges, rules)
+    ends = load_if_fleeting(connection, ends)
     on_step(STEPS[0])
     table = None if nodes is None else _load_nodes(connection, nodes, rules.said)
-    ends = load_if_fleeting(connection, ends)
     id_column = None if table is None else table.id
     on_step(STEPS[1])
     by_hash = number_ids(connection, ends, id_column, rules.dangling == "add")
@@ -143,14 +147,16 @@ def ingest(
     coded = code_edges(connection, ends, id_column, rules.directed, by_hash)
     if not coded.rows:
         raise no_rows(ends.query)
+    if coded.bad.count == coded.rows:
+        raise all_bad(ends.query, coded.bad)
     if rules.dangling == "error":
         _refuse_dangling(ends, coded)
     on_step(STEPS[3])
-    num_nodes = count_of(connection, "SELECT count(*) FROM ids")
+    num_nodes = count_of(connection, f"SELECT count(*) FROM {WORK}.ids")
     id_name = _write_nodes(connection, table, rules.said.id or "id", num_nodes, folder / "nodes.parquet")
     counts = _counts(connection, ends, table, coded, rules, num_nodes)
-    connection.execute("DROP TABLE ids")
-    connection.execute("DROP TABLE IF EXISTS nodes")
+    connection.execute(f"DROP TABLE {WORK}.ids")
+    connection.execute(f"DROP TABLE IF EXISTS {WORK}.nodes")
     on_step(STEPS[4])
     num_edges = write_edges(connection, folder, ends.weight is not None, rules.merge)
     counts["edges"] = num_edges
@@ -184,20 +190,24 @@ def copy_to(sql: str, file: Path) -> str:
 def _open_edges(connection: duckdb.DuckDBPyConnection, edges: Source | Table, rules: Rules) -> Ends:
     known = (*SOURCES, *TARGETS, *rules.said.given())
     reading = Reading(rules.delimiter, rules.header, known, header_if_text=False)
-    return edge_columns(open_source(connection, _as_source(edges), reading, "edges", "edges_source"), rules.said)
+    return edge_columns(_open(connection, edges, reading, "edges"), rules.said)
 
 
 def _load_nodes(connection: duckdb.DuckDBPyConnection, nodes: Source | Table, said: Said) -> Nodes:
-    reading = Reading(known=(*IDS, *LABELS, *said.given()))
-    query = open_source(connection, _as_source(nodes), reading, "nodes", "nodes_source")
+    query = _open(connection, nodes, Reading(known=(*IDS, *LABELS, *said.given())), "nodes")
     id_column, label = node_columns(query, said)
-    rows, bad = load(connection, query, "nodes")
-    check_node_ids(connection, query.name, id_column)
+    rows, bad = load(connection, query, "nodes", [id_column])
+    connection.execute("USE memory")  # the query may have chosen another database
+    check_node_ids(connection, query.name, id_column, f"FROM {WORK}.nodes")
     return Nodes(query.columns, id_column, label, rows, bad)
 
 
-def _as_source(table: Source | Table) -> Source:
-    return {name: table.column(name) for name in table.columns} if isinstance(table, Table) else table
+def _open(connection: duckdb.DuckDBPyConnection, table: Source | Table, reading: Reading, called: str) -> Query:
+    if not isinstance(table, Table):
+        return open_source(connection, table, reading, called, f"ngm_{called}")
+    columns = {name: table.column(name) for name in table.columns}
+    query = open_source(connection, columns, reading, called, f"ngm_{called}")
+    return replace(query, name=table.name, header=table.header, hint=table.hint, lost=table.bad)
 
 
 def _refuse_dangling(ends: Ends, coded: Coded) -> None:
@@ -213,20 +223,20 @@ def _write_nodes(
     connection: duckdb.DuckDBPyConnection, table: Nodes | None, name: str, num_nodes: int, file: Path
 ) -> str:
     """Writes all node columns in the order of the rows; returns the column of the ids."""
-    text = count_of(connection, "SELECT any_value(typeof(id)) = 'VARCHAR' FROM ids")
-    whole = text and all_whole(connection, "ids")
+    text = count_of(connection, f"SELECT any_value(typeof(id)) = 'VARCHAR' FROM {WORK}.ids")
+    whole = text and all_whole(connection, f"{WORK}.ids")
     own_id = "ids.id::BIGINT" if whole else "ids.id"
     with refusals("the table of nodes"):
         if table is None:
-            connection.execute(copy_to(f"SELECT {own_id} AS {quoted(name)} FROM ids", file))
+            connection.execute(copy_to(f"SELECT {own_id} AS {quoted(name)} FROM {WORK}.ids", file))
             return name
         if num_nodes == table.rows:
-            connection.execute(copy_to("FROM nodes", file))
+            connection.execute(copy_to(f"FROM {WORK}.nodes", file))
             return table.id
         columns = ", ".join(
             f"{own_id if c == table.id else f'nodes.{quoted(c)}'} AS {quoted(c)}" for c in table.columns
         )
-        joined = f"SELECT {columns} FROM ids LEFT JOIN nodes ON ids.rowid = nodes.rowid ORDER BY ids.rowid"
+        joined = f"SELECT {columns} FROM {WORK}.ids POSITIONAL JOIN {WORK}.nodes"
         connection.execute(copy_to(joined, file))
     return table.id
 
@@ -260,6 +270,7 @@ def _counts(
         added_nodes=0 if table is None else num_nodes - table.rows,
         bad_rows=coded.bad.count,
         bad_examples=list(coded.bad.examples),
+        comments=ends.query.comments,
         bad_node_rows=bad_nodes.count,
         bad_node_examples=list(bad_nodes.examples),
         columns=columns,
@@ -274,9 +285,9 @@ def _counts(
 def _count_labels(connection: duckdb.DuckDBPyConnection, label: str, counts: Counts) -> None:
     c = quoted(label)
     found = connection.execute(
-        f"SELECT {c}::VARCHAR, count(*) AS n FROM nodes WHERE {c} IS NOT NULL GROUP BY {c} ORDER BY n DESC, {c} "
-        f"LIMIT {_CLASSES_SHOWN}"
+        f"SELECT {c}::VARCHAR, count(*) FROM {WORK}.nodes WHERE {c} IS NOT NULL GROUP BY {c} "
+        f"ORDER BY count(*) DESC, {c} LIMIT {_CLASSES_SHOWN}"
     ).fetchall()
     counts["labels"] = {str(value): int(count) for value, count in found}
-    counts["classes"] = count_of(connection, f"SELECT count(DISTINCT {c}) FROM nodes")
-    counts["unlabeled"] = counts["nodes"] - count_of(connection, f"SELECT count({c}) FROM nodes")
+    counts["classes"] = count_of(connection, f"SELECT count(DISTINCT {c}) FROM {WORK}.nodes")
+    counts["unlabeled"] = counts["nodes"] - count_of(connection, f"SELECT count({c}) FROM {WORK}.nodes")

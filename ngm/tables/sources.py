@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -15,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm.names import nearest
-from ngm.tables.forms import read_form
+from ngm.tables.forms import shorten
+from ngm.tables.query import WORK, Query, escaped, quoted, refusals
+from ngm.tables.text_files import Reading, open_text
 
-_LINES_READ = 1000
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
 _NO_TABLES = {".db", ".duckdb", ".sqlite", ".sqlite3", ".xls", ".xlsx", ".feather", ".arrow", ".pkl", ".npy", ".npz"}
@@ -37,59 +35,12 @@ class Frame(Protocol):
 Source = str | Path | Frame | Mapping[str, ArrayLike]
 
 
-@dataclass(frozen=True)
-class Query:
-    """Rows that DuckDB has not read yet.
-
-    Args:
-        name: What messages call it: the file, or "the query".
-        columns: Names of the columns.
-        types: DuckDB type of each; all VARCHAR where it is a text file.
-        numbers: Whether each holds numbers, as far as is known.
-        sql: A query for all of them.
-        rejects: Table into which the reader of a text file puts lines that do not fit; None for other sources.
-        header: Whether the first row of a text file was taken for names; None where there was no question.
-        again: Whether reading it again would give the same rows; a query may not.
-        hint: What is odd about a text file of one column; see `ngm.tables.forms.Form`.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    types: tuple[str, ...]
-    numbers: tuple[bool, ...]
-    sql: str
-    rejects: str | None = None
-    header: bool | None = None
-    again: bool = True
-    hint: str = ""
-
-    def has(self, column: str, given_as: str = "") -> str:
-        """The name itself if there is such a column, else an error that shows those there are."""
-        if column not in self.columns:
-            raise missing_column(self.name, column, self.columns, given_as, self.hint)
-        return column
-
-    def type_of(self, column: str) -> str:
-        """DuckDB type of a column."""
-        return self.types[self.columns.index(column)]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a text file is to be read; see `ngm.tables.forms.read_form`."""
-
-    delimiter: str | None = None
-    header: bool | None = None
-    known: tuple[str, ...] = ()
-    header_if_text: bool = True
-
-
 def open_source(
     connection: duckdb.DuckDBPyConnection,
     source: Source,
     reading: Reading | None = None,
     called: str = "the table",
-    view: str = "source",
+    view: str = "ngm_source",
 ) -> Query:
     """Makes a source ready to be read by the connection; no more than its first lines are read.
 
@@ -113,13 +64,17 @@ def _open(connection: duckdb.DuckDBPyConnection, source: Source, reading: Readin
         return _of_query(connection, source, view)
     files, name = _files(connection, source), str(source)
     kind = _kind(files)
-    listed = "[" + ", ".join(f"'{escaped(f)}'" for f in files) + "]"
+    files = [file for file in files if "://" in file or Path(file).stat().st_size]
+    if not files:
+        raise ValueError(f"{name} is empty; give a file with {'rows' if kind == 'Parquet' else 'a row per line'}")
     if kind == "text":
-        return _of_text(connection, name, files, listed, reading, f"{view}_rejects")
+        return open_text(connection, name, files, reading, f"{view}_rejects")
+    listed = "[" + ", ".join(f"'{escaped(f)}'" for f in files) + "]"
     if kind == "Parquet":
         return _described(connection, name, f"FROM read_parquet({listed}, union_by_name = true)")
     lines = "format = 'auto'" if kind == "JSON" else "format = 'newline_delimited', ignore_errors = true"
-    return _described(connection, name, f"FROM read_json({listed}, {lines}, sample_size = -1, union_by_name = true)")
+    query = _described(connection, name, f"FROM read_json({listed}, {lines}, sample_size = -1, union_by_name = true)")
+    return query if kind == "JSON" else _without_broken(query)
 
 
 def _in_memory(
@@ -139,56 +94,58 @@ def _in_memory(
             f"{called} is a {type(source).__name__}; give a file, a folder, a query, a dict of columns, or a table of "
             "pandas, polars or arrow"
         ) from None
-    return _described(connection, called, f"FROM {view}")
+    return _described(connection, called, f"FROM temp.{view}")
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.generic]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"column {name!r} has shape {array.shape}; give (n,), a value per row")
-    if array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, np.generic) for v in array)):
-        return np.array(array.tolist(), dtype=object)
+    if array.dtype.kind in "US":  # where numpy made text of all, NaN among words is "nan" now
+        gaps = [False] * len(array) if isinstance(values, np.ndarray) else [_is_nan(v) for v in list(values)]  # type: ignore[arg-type]
+        return _objects([None if gap else v for v, gap in zip(array.tolist(), gaps, strict=True)])
+    if array.dtype.kind == "O":
+        plain = [v.item() if isinstance(v, np.generic) else v for v in array]
+        return _objects([None if _is_nan(v) else v for v in plain])
     return array
+
+
+def _objects(values: list[object]) -> NDArray[np.generic]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _without_broken(query: Query) -> Query:
+    """JSON lines without those that are broken, of which DuckDB makes rows without a value."""
+    empty = " AND ".join(f"{quoted(c)} IS NULL" for c in query.columns)
+    rows = f"SELECT row_number() OVER () AS line, {empty} AS broken {query.sql}"
+    sql = f"{query.sql} WHERE NOT ({empty})"
+    return replace(query, sql=sql, broken=f"SELECT line FROM ({rows}) WHERE broken")
 
 
 def _of_query(connection: duckdb.DuckDBPyConnection, text: str, view: str) -> Query:
     with refusals("the query"):
         *before, last = connection.extract_statements(text)
+        if any(statement.type == duckdb.StatementType.ATTACH for statement in before):
+            _detach(connection)
         for statement in before:
             connection.execute(statement)
-        connection.execute(f"CREATE VIEW {view} AS {last.query.strip().rstrip(';')}")
-    return _described(connection, "the query", f"FROM {view}", again=False)
+        connection.execute(f"CREATE TEMP VIEW {view} AS {last.query.strip().rstrip(';')}")
+    return _described(connection, "the query", f"FROM temp.{view}", again=False)
 
 
-def _of_text(
-    connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str], listed: str, reading: Reading, rejects: str
-) -> Query:
-    lines = _first_lines(connection, name, files)
-    form = read_form(lines, reading.delimiter, reading.header, reading.known, reading.header_if_text)
-    columns = ", ".join(f"'{escaped(n)}': 'VARCHAR'" for n in form.names)
-    sql = (
-        f"FROM read_csv({listed}, auto_detect = false, delim = '{escaped(form.delimiter)}', quote = '\"', "
-        f"escape = '\"', header = {form.header}, columns = {{{columns}}}, store_rejects = true, rejects_limit = 0, "
-        f"rejects_table = '{rejects}', rejects_scan = '{rejects}_scan')"
-    )
-    return Query(
-        name, form.names, ("VARCHAR",) * len(form.names), form.numbers, sql, rejects, form.header, hint=form.hint
-    )
-
-
-def _first_lines(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> list[str]:
-    """The first lines of the first file that has any; DuckDB unpacks and fetches where need be."""
-    for file in files:
-        with refusals(name):
-            found = connection.execute(
-                f"SELECT line FROM read_csv('{escaped(file)}', auto_detect = false, delim = '\x01', quote = '', "
-                "escape = '', header = false, columns = {'line': 'VARCHAR'}, ignore_errors = true) "
-                f"LIMIT {_LINES_READ}"
-            ).fetchall()
-        lines = [f"{line}\n" for (line,) in found if line is not None]
-        if lines:
-            return lines
-    raise ValueError(f"{name} is empty; give a file with a row per line")
+def _detach(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lets go of the databases of an earlier query, whose rows were read, so that this one may attach them too."""
+    connection.execute("USE memory")
+    found = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    for (name,) in found:
+        if name not in ("memory", WORK):
+            connection.execute(f"DETACH {quoted(name)}")
 
 
 def _described(connection: duckdb.DuckDBPyConnection, name: str, sql: str, again: bool = True) -> Query:
@@ -203,14 +160,28 @@ def _described(connection: duckdb.DuckDBPyConnection, name: str, sql: str, again
 
 def _is_query(text: str) -> bool:
     words = text.split(maxsplit=1)
-    return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not Path(text).exists()
+    return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not _is_there(text)
+
+
+def _is_there(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def _files(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[str]:
     """The files of a path, a folder or a pattern; addresses such as s3://... are left to DuckDB."""
     text, path = str(source), Path(source)
-    if "://" in text or path.is_file():
+    if "://" in text:
         return [text]
+    try:
+        if path.is_file():
+            return [text]
+    except OSError:
+        raise ValueError(
+            f"{shorten(text)!r} is too long for a file; a query starts with SELECT, FROM, WITH or the like"
+        ) from None
     if path.is_dir():
         parts = [p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path))]
         if not parts:
@@ -247,60 +218,3 @@ def _kind_of(file: str) -> str:
     if last in _JSON:
         return "JSON" if last == ".json" else "JSON lines"
     return "Parquet" if last in _PARQUET else "text"
-
-
-# Shared
-
-
-def connect(temporary: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB of its own, in memory; what does not fit goes to files in `temporary`.
-
-    Args:
-        temporary: Folder for what does not fit; DuckDB's own choice where not given.
-        memory_limit: Such as "4GB"; DuckDB's own (four fifths of the memory) where not given.
-    """
-    connection = duckdb.connect(":memory:")
-    connection.execute("SET enable_progress_bar = false")
-    if temporary is not None:
-        connection.execute(f"SET temp_directory = '{escaped(str(temporary))}'")
-    if memory_limit is not None:
-        try:
-            connection.execute(f"SET memory_limit = '{escaped(memory_limit)}'")
-        except duckdb.Error:
-            raise ValueError(f"memory_limit is {memory_limit!r}; give a size such as '4GB' or '500MB'") from None
-    return connection
-
-
-@contextmanager
-def refusals(name: str) -> Iterator[None]:
-    """Turns what DuckDB says into one line."""
-    try:
-        yield
-    except duckdb.Error as error:
-        first = str(error).strip().splitlines()[0]
-        if "No space left" in str(error) or "failed to offload" in str(error):  # the latter: no room left to spill to
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-        if isinstance(error, duckdb.OutOfMemoryException):
-            raise ValueError(f"{name} does not fit: {first}; raise memory_limit") from None
-        raise ValueError(f"{name} cannot be read: {first}") from None
-
-
-def missing_column(table: str, column: str, columns: Iterable[str], given_as: str = "", hint: str = "") -> ValueError:
-    """The error for a name that is not among the columns."""
-    if hint:
-        return ValueError(f"{table} has one column, {hint}")
-    there = list(columns)
-    said = f" for {given_as}" if given_as else ""
-    return ValueError(
-        f"{table} has no column {column!r}{said}{nearest(column, there)}; its columns are {', '.join(there)}"
-    )
-
-
-def quoted(name: str) -> str:
-    """A column's name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def escaped(text: str) -> str:
-    """A text between quotes in SQL."""
-    return text.replace("'", "''")

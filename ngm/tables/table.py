@@ -1,8 +1,9 @@
 """Tables as people have them, read with proper types.
 
 Values of text files get their types by a rule, not by a guess from a sample: a column is of whole numbers, or of
-numbers, where every value in it is written as one, and of text otherwise, so that "007" stays "007". Lines that do not
-fit are left out, counted and kept for show.
+numbers, where every value in it is written as one, and of text otherwise, so that "007" stays "007". Ids are whole
+numbers or text, so that "2101.10" is another one than "2101.1". Lines that do not fit are left out, counted and kept
+for show.
 """
 
 from __future__ import annotations
@@ -15,32 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.tables.forms import shorten
-from ngm.tables.sources import Query, Reading, Source, connect, missing_column, open_source, quoted, refusals
+from ngm.tables.query import EXAMPLES, WORK, Bad, Query, connect, missing_column, quoted, refusals
+from ngm.tables.sources import Source, open_source
+from ngm.tables.text_files import Reading
 
-EXAMPLES = 3  # so many bad rows are kept for show
+_IDS = {"id", "node", "key", "source", "src", "target", "dst"}  # never numbers with a point, nor is what ends in _id
 # so that 007, +1 and 1.0 stay as they are written
 _WHOLE = "{c} IS NULL OR coalesce(try_cast({c} AS BIGINT)::VARCHAR = {c}, false)"
 _NUMBER = (
     "{c} IS NULL OR (try_cast({c} AS DOUBLE) IS NOT NULL AND regexp_full_match({c}, "
     "'[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?|[+-]?(nan|NaN|NAN|inf|Inf)'))"
 )
-
-
-@dataclass(frozen=True)
-class Bad:
-    """Rows that could not be used.
-
-    Args:
-        count: How many.
-        examples: The first few, and what is wrong with each.
-    """
-
-    count: int = 0
-    examples: tuple[str, ...] = ()
-
-    def __add__(self, other: Bad) -> Bad:
-        """Both together; the examples of the first come first."""
-        return Bad(self.count + other.count, (self.examples + other.examples)[:EXAMPLES])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,42 +88,54 @@ def read_table(source: Source | Table, delimiter: str | None = None, header: boo
         return source
     connection = connect()
     query = open_source(connection, source, Reading(delimiter, header))
-    count, bad = load(connection, query, "loaded")
-    return Table(query.name, query.columns, count, connection, "FROM loaded", bad, query.header, query.hint)
+    count, bad = load(connection, query, "loaded", [c for c in query.columns if _is_id(c)])
+    return Table(query.name, query.columns, count, connection, f"FROM {WORK}.loaded", bad, query.header, query.hint)
 
 
-def load(
-    connection: duckdb.DuckDBPyConnection, query: Query, into: str, columns: Sequence[str] | None = None
-) -> tuple[int, Bad]:
-    """Reads columns (all where not given) into a table of the connection, in the order of the rows.
+def _is_id(column: str) -> bool:
+    return column.lower() in _IDS or column.lower().endswith("_id")
+
+
+def load(connection: duckdb.DuckDBPyConnection, query: Query, into: str, ids: Sequence[str]) -> tuple[int, Bad]:
+    """Reads all columns into a table of our own, in the order of the rows.
+
+    Args:
+        connection: Where it is to be read.
+        query: What is to be read.
+        into: Name of the table.
+        ids: Columns of ids, which become whole numbers or stay text.
 
     Returns:
         (rows read, lines left out).
     """
-    chosen = query.columns if columns is None else columns
+    table = f"{WORK}.{into}"
     with refusals(query.name):
-        wanted = ", ".join(as_value(c, query.type_of(c)) for c in chosen)
-        connection.execute(f"CREATE TABLE {into} AS SELECT {wanted} FROM ({query.sql})")
-        count = int(connection.execute(f"SELECT count(*) FROM {into}").fetchall()[0][0])
+        wanted = ", ".join(as_value(c, query.type_of(c), c in ids) for c in query.columns)
+        connection.execute(f"CREATE TABLE {table} AS SELECT {wanted} FROM ({query.sql})")
+        count = int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
         bad = rejected(connection, query)
-        if not count and not bad.count:
-            raise no_rows(query)
-        if query.rejects is not None:
-            _find_types(connection, into, chosen)
+        if not count:
+            raise all_bad(query, bad) if bad.count else no_rows(query)
+        untyped = query.columns if query.rejects is not None else [c for c in ids if _is_huge(query.type_of(c))]
+        _find_types(connection, table, untyped, ids)
     return count, bad
 
 
 def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> Bad:
-    """The lines of a text file that did not fit, once it was read."""
+    """The rows of a file that did not fit, once it was read."""
+    if query.broken is not None:
+        found = connection.execute(query.broken).fetchall()
+        rows = tuple(f"row {row} (broken, or without a value)" for (row,) in found[:EXAMPLES])
+        return query.lost + Bad(len(found), rows)
     if query.rejects is None:
-        return Bad()
+        return query.lost
     lines = (
-        "(SELECT file_id, line, any_value(csv_line) AS text, min(error_type::VARCHAR) AS kind "
-        f"FROM {query.rejects} GROUP BY file_id, line)"
+        "(SELECT file_path, line, any_value(csv_line) AS text, min(error_type::VARCHAR) AS kind "
+        f"FROM temp.{query.rejects} JOIN temp.{query.rejects}_scan USING (scan_id, file_id) GROUP BY file_path, line)"
     )
     count = connection.execute(f"SELECT count(*) FROM {lines}").fetchall()[0][0]
     first = connection.execute(
-        f"SELECT line, text, kind FROM {lines} ORDER BY file_id, line LIMIT {EXAMPLES}"
+        f"SELECT line, text, kind FROM {lines} ORDER BY file_path, line LIMIT {EXAMPLES}"
     ).fetchall()
     fields = len(query.columns)
     why = {
@@ -152,12 +150,23 @@ def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> Bad:
 
 def no_rows(query: Query) -> ValueError:
     """The error for a table of names only."""
+    if query.types == ("JSON",):  # what DuckDB says of a file without any object
+        return ValueError(f"{query.name} is empty; give a file with a row per line")
     return ValueError(f"{query.name} has columns ({', '.join(query.columns)}) and no rows; give a table with rows")
 
 
-def as_value(column: str, kind: str) -> str:
-    """A column in a query, as something that numpy and Parquet know."""
+def all_bad(query: Query, bad: Bad) -> ValueError:
+    """The error for a table of which nothing is left."""
+    return ValueError(f"none of the {bad.count:,} rows of {query.name} can be used: {'; '.join(bad.examples)}")
+
+
+def as_value(column: str, kind: str, is_id: bool = False) -> str:
+    """A column in a query, as something that numpy and Parquet know; NaN is missing."""
     name = quoted(column)
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"nullif({name}, 'nan') AS {name}"
+    if is_id and _is_huge(kind):
+        return f"{name}::VARCHAR AS {name}"
     if kind == "JSON":
         return f"{name} ->> '$' AS {name}"
     return f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name
@@ -168,15 +177,25 @@ def is_whole(column: str) -> str:
     return _WHOLE.format(c=column)
 
 
-def _find_types(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> None:
+def _is_huge(kind: str) -> bool:
+    return kind in ("HUGEINT", "UHUGEINT")  # numpy and Parquet would make numbers with a point of them
+
+
+def _find_types(
+    connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str], ids: Sequence[str] = ()
+) -> None:
     """Gives columns of text the type that all their values are written in."""
+    if not columns:
+        return
     names = [quoted(column) for column in columns]
     asked = [f"bool_and({test.format(c=name)})" for name in names for test in (_WHOLE, _NUMBER, "{c} IS NULL")]
     found = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()[0]
-    for i, name in enumerate(names):
+    for i, (column, name) in enumerate(zip(columns, names, strict=True)):
         whole, number, nothing = found[3 * i : 3 * i + 3]
-        if (whole or number) and not nothing:
-            connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE {'BIGINT' if whole else 'DOUBLE'}")
+        if whole and not nothing:
+            connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE BIGINT")
+        elif number and not nothing and column not in ids:
+            connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE DOUBLE USING nullif({name}::DOUBLE, 'nan')")
 
 
 def _plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
