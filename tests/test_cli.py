@@ -65,9 +65,12 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
     [
         (
             ("reproduce", "pubmd"),
-            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from pubmed",
+            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from blogcatalog, pubmed",
         ),
-        (("reproduce", "pub[/med]"), "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from pubmed"),
+        (
+            ("reproduce", "pub[/med]"),
+            "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from blogcatalog, pubmed",
+        ),
         (
             ("reproduce", "pubmed", "--rows", "fnn"),
             "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from linear, semi-embedding, manifold, tsvm, "
@@ -103,7 +106,8 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         ),
         (
             ("datasets", "--fetch", "cra"),
-            "error: there is no data set 'cra' (did you mean 'cora'?); the names are citeseer, cora, digits, pubmed",
+            "error: there is no data set 'cra' (did you mean 'cora'?); the names are "
+            "blogcatalog, citeseer, cora, digits, pubmed",
         ),
     ],
 )
