@@ -72,7 +72,7 @@ def faiss_flat() -> Iterator[tuple[str, Run]]:
         faiss.omp_set_num_threads(threads)
         index = faiss.IndexFlatIP(x.shape[1])
         index.add(x)
-        return index.search(x, K + 1)[1]
+        return np.asarray(index.search(x, K + 1)[1])
 
     yield "IndexFlatIP", run
 
@@ -87,7 +87,7 @@ def faiss_hnsw() -> Iterator[tuple[str, Run]]:
             index = faiss.IndexHNSWFlat(x.shape[1], m, faiss.METRIC_INNER_PRODUCT)
             index.hnsw.efConstruction, index.hnsw.efSearch = build, search
             index.add(x)
-            return index.search(x, K + 1)[1]
+            return np.asarray(index.search(x, K + 1)[1])
 
         yield f"M={m} efConstruction={build} efSearch={search}", run
 
@@ -105,7 +105,7 @@ def faiss_ivf() -> Iterator[tuple[str, Run]]:
             index.train(x[:: max(1, len(x) // (cells * 40))])
             index.add(x)
             index.nprobe = max(1, int(share * cells))
-            return index.search(x, K + 1)[1]
+            return np.asarray(index.search(x, K + 1)[1])
 
         yield f"nlist=sqrt(n) nprobe={share:.0%}", run
 
