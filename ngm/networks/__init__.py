@@ -1,10 +1,21 @@
 """Networks that the paper uses, by name; any other `nn.Module` works as well."""
 
 from collections.abc import Callable
+from functools import partial
 
 from torch import nn
 
+from ngm.networks.charcnn import CharCNN
 from ngm.networks.ffnn import FFNN
+from ngm.networks.lstm import LSTM
 
-NETWORKS: dict[str, Callable[..., nn.Module]] = {"ffnn": FFNN}
-__all__ = ["FFNN", "NETWORKS"]
+NETWORKS: dict[str, Callable[..., nn.Module]] = {
+    "ffnn": FFNN,
+    "charcnn": partial(CharCNN, size="tiny"),
+    "charcnn-small": partial(CharCNN, size="small"),
+    "charcnn-large": partial(CharCNN, size="large"),
+    "lstm": LSTM,
+}
+WORD_NETWORKS = ("lstm",)
+TEXT_NETWORKS = ("charcnn", "charcnn-small", "charcnn-large", *WORD_NETWORKS)
+__all__ = ["FFNN", "LSTM", "NETWORKS", "TEXT_NETWORKS", "WORD_NETWORKS", "CharCNN"]

@@ -1,6 +1,26 @@
-"""Texts as rows of numbers: TF-IDF, or word vectors averaged."""
+"""Texts as rows of numbers: characters, tokens, TF-IDF, word vectors averaged; and texts that change by the epoch."""
 
+from ngm.text.characters import quantize
+from ngm.text.cuts import Cut
+from ngm.text.ragged import Ragged
+from ngm.text.rewritten import Rewritten
+from ngm.text.thesaurus import Thesaurus
+from ngm.text.tokens import Vocabulary, tokens_of, unknown_rows
 from ngm.text.vectors import DocumentVectors, WordVectors, document_vectors
 from ngm.text.words import tfidf_rows, words_of
 
-__all__ = ["DocumentVectors", "WordVectors", "document_vectors", "tfidf_rows", "words_of"]
+__all__ = [
+    "Cut",
+    "DocumentVectors",
+    "Ragged",
+    "Rewritten",
+    "Thesaurus",
+    "Vocabulary",
+    "WordVectors",
+    "document_vectors",
+    "quantize",
+    "tfidf_rows",
+    "tokens_of",
+    "unknown_rows",
+    "words_of",
+]

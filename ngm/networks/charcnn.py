@@ -1,0 +1,166 @@
+"""Character-level convolutional networks of Zhang, Zhao and LeCun (2015), and the paper's tiny one (section 4.2).
+
+A text that ends early is followed by blanks up to 1,014 positions, and all frames of blanks are alike: one column of
+constants. So the convolutions see each text only as far as it goes, and the frames behind it are filled in with that
+column. The result is that of the padded network; the time is that of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ngm.names import nearest
+from ngm.networks.first_layer import FirstLayer
+from ngm.text.characters import ALPHABET, LENGTH
+
+POOL = 3
+_ROWS_TOGETHER = 32  # texts of like length that go through the convolutions at once, at least
+
+
+@dataclass(frozen=True)
+class Size:
+    """Shape of a character network.
+
+    Args:
+        frames: Channels of every convolution.
+        kernels: Width of each convolution.
+        pooled: For each convolution, whether max-pooling by 3 follows.
+        hidden: Width of the two fully connected hidden layers; the output is the third.
+        spread: Standard deviation of the initial weights; None for 1 / sqrt(inputs of a unit), times sqrt(2).
+    """
+
+    frames: int
+    kernels: tuple[int, ...]
+    pooled: tuple[bool, ...]
+    hidden: int
+    spread: float | None
+
+    @property
+    def stride(self) -> int:
+        """Characters from one final frame to the next."""
+        return int(POOL ** sum(self.pooled))
+
+    @property
+    def field(self) -> int:
+        """Characters that one final frame sees."""
+        seen = 1
+        for kernel, pooled in zip(reversed(self.kernels), reversed(self.pooled), strict=True):
+            seen = (seen * POOL if pooled else seen) + kernel - 1
+        return seen
+
+    def num_frames(self, length: int) -> int:
+        """Final frames of a text of `length` characters, padding included."""
+        for kernel, pooled in zip(self.kernels, self.pooled, strict=True):
+            length = max(length - kernel + 1, 0)
+            length = length // POOL if pooled else length
+        return length
+
+
+_KERNELS, _POOLED = (7, 7, 3, 3, 3, 3), (True, True, False, False, False, True)  # of Zhang et al.
+SIZES: dict[str, Size] = {
+    "tiny": Size(32, (7, 7, 3), (True, True, True), 256, None),  # the paper says 3 x 32 and 256; the rest is ours
+    "small": Size(256, _KERNELS, _POOLED, 1024, 0.05),
+    "large": Size(1024, _KERNELS, _POOLED, 2048, 0.02),
+}
+
+
+class CharCNN(nn.Module):
+    """Character network from (b, L) codes, L up to `length`, to (b, out_features) logits.
+
+    Codes are those of `ngm.text.quantize`: 0 for blank, 1 to 70 for the alphabet, last character first.
+
+    Args:
+        out_features: Number of classes.
+        size: "tiny" (3 convolutions of 32 frames, fully connected 256: the paper's), "small" (6 of 256, 1,024) or
+            "large" (6 of 1,024, 2,048), both as Zhang et al. have them.
+        length: Characters of a text, at most; the first fully connected layer is as wide as these need.
+        dropout: Share of the units dropped before the second and third fully connected layer while training.
+    """
+
+    def __init__(self, out_features: int, size: str = "tiny", length: int = LENGTH, dropout: float = 0.5) -> None:
+        super().__init__()
+        if size not in SIZES:
+            raise ValueError(f"unknown size {size!r}{nearest(size, SIZES)}; choose from {', '.join(SIZES)}")
+        self.size, self.length = SIZES[size], length
+        self.num_frames = self.size.num_frames(length)
+        if self.num_frames < 1:
+            raise ValueError(f"length is {length}; size {size!r} needs at least {self.size.field} characters")
+        frames, hidden = self.size.frames, self.size.hidden
+        self.first = FirstLayer(len(ALPHABET), frames, self.size.kernels[0])
+        self.convolutions = nn.ModuleList(nn.Conv2d(frames, frames, (1, kernel)) for kernel in self.size.kernels[1:])
+        self.hidden = nn.ModuleList([nn.Linear(frames * self.num_frames, hidden), nn.Linear(hidden, hidden)])
+        self.rectify = nn.ReLU()  # a layer of its own, so that h can be read behind it
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(hidden, out_features)
+        self.hidden_layer = "rectify"
+        self._initialize()
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """(b, L) codes -> (b, out_features)."""
+        if codes.shape[1] > self.length:
+            raise ValueError(f"texts have {codes.shape[1]} characters; this network reads {self.length} at most")
+        x = self.frames(codes).flatten(1)  # (b, frames * num_frames)
+        x = self.dropout(F.relu(self.hidden[0](x)))
+        x = self.rectify(self.hidden[1](x))  # (b, hidden)
+        logits: Tensor = self.output(self.dropout(x))
+        return logits
+
+    def frames(self, codes: Tensor) -> Tensor:
+        """(b, L) codes -> (b, channels, num_frames) of the last convolution, blanks behind the texts filled in."""
+        blank = self._convolve(codes.new_zeros(1, self.size.field))  # (1, channels, 1)
+        needed = self._needed(codes)
+        order = torch.argsort(needed, stable=True)
+        parts = []
+        for rows in _alike(order):
+            count = int(needed[rows[-1]])
+            found = self._convolve(self._cut(codes[rows], count))  # (r, channels, count)
+            rest = blank.expand(len(rows), -1, self.num_frames - count)
+            parts.append(torch.cat([found, rest], dim=2))
+        back = torch.empty_like(order)
+        back[order] = torch.arange(len(order), device=order.device)
+        return torch.cat(parts).index_select(0, back)
+
+    def _needed(self, codes: Tensor) -> Tensor:
+        """(b,) how many final frames see a character, at least 1."""
+        place = torch.arange(1, codes.shape[1] + 1, device=codes.device)
+        last = ((codes > 0) * place).amax(dim=1)  # (b,) characters up to the last that is not blank
+        return (-(-last // self.size.stride)).clamp(1, self.num_frames)
+
+    def _cut(self, codes: Tensor, count: int) -> Tensor:
+        """(r, L) codes -> the characters that the first `count` final frames see."""
+        width = (count - 1) * self.size.stride + self.size.field
+        return F.pad(codes[:, :width], (0, max(width - codes.shape[1], 0)))
+
+    def _convolve(self, codes: Tensor) -> Tensor:
+        """(r, width) codes -> (r, channels, frames)."""
+        x = self.first(codes)  # (r, channels, 1, positions), channels last in memory
+        if self.size.pooled[0]:
+            x = F.max_pool2d(x, (1, POOL))
+        x = F.relu(x)  # behind the pooling: the same, and a third of the work
+        for convolution, pooled in zip(self.convolutions, self.size.pooled[1:], strict=True):
+            x = convolution(x)
+            x = F.relu(F.max_pool2d(x, (1, POOL)) if pooled else x)
+        return x.squeeze(2)
+
+    @torch.no_grad()
+    def _initialize(self) -> None:
+        for name, weight in self.named_parameters():
+            if name.endswith("bias"):
+                weight.zero_()
+            elif self.size.spread is not None:
+                weight.normal_(0, self.size.spread)
+            elif name != "output.weight":
+                nn.init.kaiming_normal_(weight, nonlinearity="relu")
+            else:
+                nn.init.xavier_normal_(weight)
+
+
+def _alike(order: Tensor) -> Iterator[Tensor]:
+    """Rows in the order of their lengths, in at most four groups of at least 32."""
+    groups = min(4, max(len(order) // _ROWS_TOGETHER, 1))
+    yield from order.tensor_split(groups)

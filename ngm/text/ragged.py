@@ -1,0 +1,51 @@
+"""Texts as runs of small whole numbers: kept end to end, handed out as padded batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of different lengths, one after the other in memory; an `Indexable`, so an estimator takes it as x.
+
+    Args:
+        values: (total,) whole numbers of any type; 0 means blank.
+        offsets: (n + 1,) int64, where each row begins; the last is `total`.
+    """
+
+    values: Tensor
+    offsets: Tensor
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, nodes: Tensor | slice | Sequence[int]) -> Tensor:
+        """(b, longest of these rows, at least 1) padded with blanks at the end, of the type of `values`."""
+        if isinstance(nodes, slice):
+            nodes = torch.arange(len(self))[nodes]
+        ids = torch.as_tensor(nodes, dtype=torch.int64).reshape(-1)
+        start, length = self.offsets[ids], self.lengths[ids]
+        width = max(int(length.max()) if len(ids) else 0, 1)
+        place = torch.arange(width)
+        inside = place < length[:, None]  # (b, width)
+        if not len(self.values):
+            return self.values.new_zeros(len(ids), width)
+        taken = self.values[(start[:, None] + place).clamp_(max=len(self.values) - 1)]
+        return taken.mul_(inside)
+
+    @property
+    def lengths(self) -> Tensor:
+        """(n,) int64."""
+        return self.offsets.diff()
+
+    def take(self, nodes: Tensor) -> Ragged:
+        """These rows, in this order, as rows of their own."""
+        length = self.lengths[nodes]
+        offsets = torch.cat([length.new_zeros(1), length.cumsum(0)])
+        inside = torch.arange(int(offsets[-1])) - offsets[:-1].repeat_interleave(length)
+        return Ragged(self.values[self.offsets[nodes].repeat_interleave(length) + inside], offsets)

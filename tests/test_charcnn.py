@@ -1,0 +1,169 @@
+"""Character networks: shapes and parameter counts of the papers, and equality with the padded one-hot network."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ngm.networks import charcnn, first_layer
+from ngm.networks.charcnn import SIZES, CharCNN
+from ngm.networks.first_layer import FirstLayer
+from ngm.networks.tap import tap
+from ngm.text.characters import quantize
+from ngm.training import seeded
+
+
+def padded(network: CharCNN, codes: Tensor) -> Tensor:
+    """The same network over one-hot columns of all positions, with plain convolutions."""
+    codes = F.pad(codes, (0, network.length - codes.shape[1])).long()
+    x = F.one_hot(codes, 71)[..., 1:].to(network.first.weight.dtype).transpose(1, 2)  # (b, 70, length)
+    weights = [(network.first.weight, network.first.bias)]
+    weights += [(convolution.weight[:, :, 0], convolution.bias) for convolution in network.convolutions]
+    for (weight, bias), pooled in zip(weights, network.size.pooled, strict=True):
+        x = F.relu(F.conv1d(x, weight, bias))
+        x = F.max_pool1d(x, 3) if pooled else x
+    x = x.flatten(1)
+    for layer in network.hidden:
+        x = F.relu(layer(x))
+    return network.output(x)
+
+
+def some_codes(count: int, longest: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(0, longest + 1, (count,), generator=generator)
+    lengths[:2] = torch.tensor([0, longest])
+    texts = ["".join(chr(97 + (7 * i + i * i) % 29) for i in range(int(n))) for n in lengths]  # blanks among letters
+    return quantize(texts, longest)[:]
+
+
+def gradients(network: nn.Module, logits: Tensor) -> list[Tensor]:
+    network.zero_grad()
+    (logits * torch.linspace(-1, 1, logits.numel()).view_as(logits)).sum().backward()
+    return [p.grad.clone() for p in network.parameters() if p.grad is not None]
+
+
+@pytest.mark.parametrize(("size", "longest"), [("tiny", 1014), ("tiny", 240), ("small", 200)])
+def test_texts_seen_only_as_far_as_they_go_give_the_outputs_of_the_padded_network(size: str, longest: int) -> None:
+    with seeded(0):
+        network = CharCNN(4, size).double().eval()
+    codes = some_codes(9 if size == "small" else 150, longest)
+    ours, theirs = network(codes), padded(network, codes)
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-10)
+    for mine, plain in zip(gradients(network, ours), gradients(network, theirs), strict=True):
+        assert torch.allclose(mine, plain, rtol=1e-9, atol=1e-12)
+
+
+def test_in_float32_both_agree_to_1e_5() -> None:
+    with seeded(0):
+        network = CharCNN(4).eval()
+    codes = some_codes(100, 600)
+    assert torch.allclose(network(codes), padded(network, codes), rtol=0, atol=1e-5)
+
+
+def test_a_text_gets_the_same_logits_in_any_company_and_with_any_padding() -> None:
+    with seeded(0):
+        network = CharCNN(3).double().eval()
+    codes = some_codes(130, 500)
+    together = network(codes)
+    for i in (0, 1, 64, 129):
+        assert torch.allclose(network(F.pad(codes[i : i + 1], (0, 514))), together[i : i + 1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("frames", [8, first_layer.LOOKED_UP + 1])
+def test_the_first_layer_is_a_convolution_over_one_hot_columns(frames: int) -> None:
+    layer = FirstLayer(70, frames, 7).double()
+    generator = torch.Generator().manual_seed(1)
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, generator=generator)
+    codes = torch.randint(0, 71, (5, 40), generator=generator, dtype=torch.uint8)
+    columns = F.one_hot(codes.long(), 71)[..., 1:].double().transpose(1, 2)
+    plain = F.conv1d(columns, layer.weight, layer.bias)[:, :, None]
+    ours = layer(codes)
+    assert torch.allclose(ours, plain, rtol=0, atol=1e-12)
+    for mine, theirs in zip(gradients(layer, ours), gradients(layer, plain), strict=True):
+        assert torch.allclose(mine, theirs, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [
+        # 7 * 70 * 32 + 32, twice 32 * 32 * kernel + 32, 36 frames * 32 * 256 + 256, 256 * 256 + 256, 4 * 256 + 4
+        ("tiny", 15_712 + 7_200 + 3_104 + 295_168 + 65_792 + 1_028),
+        # 34 frames at the end, as in Zhang et al.: 8,704 inputs of the first fully connected layer
+        ("small", 125_696 + 459_008 + 4 * 196_864 + 8_704 * 1024 + 1024 + 1024 * 1024 + 1024 + 4_100),
+        ("large", 502_784 + 7_341_056 + 4 * 3_146_752 + 34_816 * 2048 + 2048 + 2048 * 2048 + 2048 + 8_196),
+    ],
+)
+def test_the_networks_have_the_parameters_of_the_papers(size: str, count: int) -> None:
+    with torch.device("meta"):
+        network = CharCNN(4, size)
+    assert sum(p.numel() for p in network.parameters()) == count
+
+
+def test_final_frames_see_69_characters_in_the_tiny_network_and_123_in_the_others() -> None:
+    assert [(SIZES[name].field, SIZES[name].stride) for name in SIZES] == [(69, 27), (123, 27), (123, 27)]
+    assert [SIZES[name].num_frames(1014) for name in SIZES] == [36, 34, 34]  # 34 = (1014 - 96) / 27 in Zhang et al.
+
+
+def test_small_and_large_begin_with_the_spread_of_zhang_et_al() -> None:
+    with seeded(0):
+        network = CharCNN(4, "small")
+    weight = network.hidden[0].weight
+    assert float(weight.detach().std()) == pytest.approx(0.05, rel=0.01)
+    assert float(weight.detach().mean()) == pytest.approx(0, abs=1e-4)
+
+
+def test_h_is_the_last_hidden_layer_behind_its_relu_and_before_its_dropout() -> None:
+    network = CharCNN(4).train()
+    _, read = tap(network, some_codes(20, 200), ["last_hidden"])
+    h = read["last_hidden"]
+    assert h.shape == (20, 256)
+    assert bool((h >= 0).all())
+    assert 0.2 < float((h == 0).float().mean()) < 0.8  # half is dropped only behind it
+
+
+def test_dropout_leaves_predictions_alone() -> None:
+    network, codes = CharCNN(4).eval(), some_codes(5, 100)
+    assert torch.equal(network(codes), network(codes))
+    network.train()
+    assert not torch.equal(network(codes), network(codes))
+
+
+def test_same_seed_gives_the_same_steps() -> None:
+    def trained() -> Tensor:
+        with seeded(3):
+            network = CharCNN(2)
+            steps = torch.optim.Adam(network.parameters())
+            for _ in range(3):
+                steps.zero_grad()
+                F.cross_entropy(network(some_codes(70, 300)), torch.arange(70) % 2).backward()
+                steps.step()
+        return network.hidden[0].weight.detach()
+
+    assert torch.equal(trained(), trained())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: CharCNN(4, "tinny"),
+            "unknown size 'tinny' \\(did you mean 'tiny'\\?\\); choose from tiny, small, large",
+        ),
+        (lambda: CharCNN(4, length=60), "length is 60; size 'tiny' needs at least 69 characters"),
+        (
+            lambda: CharCNN(4, length=100)(torch.zeros(1, 101, dtype=torch.uint8)),
+            "texts have 101 characters; this network reads 100 at most",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_texts_of_like_length_go_together_in_up_to_four_groups() -> None:
+    groups = [[len(part) for part in charcnn._alike(torch.arange(count))] for count in (5, 64, 130)]
+    assert groups == [[5], [32, 32], [33, 33, 32, 32]]
