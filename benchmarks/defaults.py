@@ -32,14 +32,14 @@ def problem(name: str, part: str, seed: int) -> tuple[NDArray[np.float32], NDArr
     data = load(name)
     if data.graph is None:  # digits: no validation part, so the last of the training digits stand for it
         kept, scored = (data.train[:-300], data.train[-300:]) if part == "validation" else (data.train, data.test)
-        x = data.x[kept]
+        x = data.rows[kept]
         y = few_labels(data.y[kept], 5, seed)
-        return x, y, knn_graph(x, k=5), data.x[scored], data.y[scored]
+        return x, y, knn_graph(x, k=5), data.rows[scored], data.y[scored]
     scored = data.validation if part == "validation" else data.test
     kept = np.setdiff1d(np.arange(len(data.y)), np.concatenate([scored, data.test]))
     y = np.full(len(data.y), -1)
     y[data.train] = data.y[data.train]
-    return data.x[kept], y[kept], data.graph.subgraph(kept), data.x[scored], data.y[scored]
+    return data.rows[kept], y[kept], data.graph.subgraph(kept), data.rows[scored], data.y[scored]
 
 
 def shuffled(graph: Graph, seed: int) -> Graph:
@@ -54,7 +54,7 @@ def compare(name: str, part: str, settings: dict[str, object]) -> dict[str, dict
     for seed in range(SEEDS):
         x, y, graph, x_new, y_new = problem(name, part, seed)
         with_graph = NGMClassifier(seed=seed).set_params(**settings).fit(x, y, graph=graph)
-        steps = with_graph.n_iter_ * math.ceil(graph.num_edges / with_graph.batch_size)
+        steps = with_graph.n_iter_ * math.ceil(graph.num_edges / with_graph.settings_.batch_size)
         models = {
             "plain": NGMClassifier(seed=seed, alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=steps).fit(x, y),
             "graph": with_graph,

@@ -33,6 +33,8 @@ def datasets_command(
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
         shown.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
     for r in records:
-        counts = [f"{count:,}" for count in (r.num_nodes, r.num_edges, r.num_features, r.num_classes)]
-        shown.add_row(r.name, *counts, r.license, r.where)
+        nodes, edges, features, classes = (
+            f"{count:,}" for count in (r.num_nodes, r.num_edges, r.num_features, r.num_classes)
+        )
+        shown.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
     out.print(shown)

@@ -1,6 +1,7 @@
 """The data sets of the experiments: `load` one by name, or see what is `available`.
 
-Each data set has a file of its own here and a line in `_TABLE`; `fetch` finds, downloads and checks files.
+Each data set has a file of its own here and a line in `_TABLE`; `fetch` finds, downloads and checks files. Word vectors
+come from `vectors.glove`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ngm.datasets import blogcatalog, digits, planetoid
+from ngm.datasets import ag_news, blogcatalog, digits, intents, planetoid
 from ngm.datasets.dataset import Dataset, Record, few_labels
 from ngm.datasets.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.names import nearest
@@ -28,21 +29,33 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Entry:
-    record: Record
+    record: Callable[[], Record]
     load: Callable[[Progress | None], Dataset]
-    files: tuple[DataFile, ...] = ()
+
+
+def _placed(record: Record, files: tuple[DataFile, ...]) -> Record:
+    return replace(record, where=where(files))
 
 
 def _citations(name: planetoid.Name) -> _Entry:
-    return _Entry(planetoid.RECORDS[name], partial(planetoid.planetoid, name), planetoid.files(name))
+    record = partial(_placed, planetoid.RECORDS[name], planetoid.files(name))
+    return _Entry(record, partial(planetoid.planetoid, name))
+
+
+def _intents(name: intents.Name) -> _Entry:
+    return _Entry(lambda: _placed(intents.RECORDS[name], intents.files(name)), partial(intents.intents, name))
 
 
 _TABLE = {
-    "blogcatalog": _Entry(blogcatalog.RECORD, blogcatalog.blogcatalog, blogcatalog.FILES),
+    "ag_news": _Entry(lambda: _placed(ag_news.record(), ag_news.files()), ag_news.ag_news),
+    "blogcatalog": _Entry(partial(_placed, blogcatalog.RECORD, blogcatalog.FILES), blogcatalog.blogcatalog),
     "citeseer": _citations("citeseer"),
+    "clinc150": _intents("clinc150"),
+    "clinc20": _intents("clinc20"),
     "cora": _citations("cora"),
-    "digits": _Entry(digits.RECORD, digits.digits),
+    "digits": _Entry(lambda: digits.RECORD, digits.digits),
     "pubmed": _citations("pubmed"),
+    "swda20": _intents("swda20"),
 }
 
 
@@ -64,6 +77,4 @@ def load(name: str, progress: Progress | None = None) -> Dataset:
 
 def available() -> tuple[Record, ...]:
     """What there is to load and where its files are now, sorted by name; nothing is fetched."""
-    return tuple(
-        replace(entry.record, where=where(entry.files)) if entry.files else entry.record for entry in _TABLE.values()
-    )
+    return tuple(entry.record() for entry in _TABLE.values())

