@@ -152,6 +152,7 @@ class EdgeLoader:
     def __iter__(self) -> Iterator[EdgeBatch]:
         """One epoch; the next call gives the next epoch. `set_epoch` goes to any of them."""
         rng = np.random.default_rng([self.seed, self.epoch])
+        self.set_epoch(self.epoch)
         self.epoch += 1
         draw = self._plain_epoch if self.sampling == "plain" else self._balanced_epoch
         for neighborhood, seeds, share in draw(rng):
@@ -159,8 +160,10 @@ class EdgeLoader:
             yield self._batch(neighborhood, seeds[mine], share[mine])
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next `for` loop the given epoch, as after a resume."""
+        """Makes the next `for` loop the given epoch, as after a resume; x is told, where it is new in every epoch."""
         self.epoch = epoch
+        if hasattr(self.x, "set_epoch"):
+            self.x.set_epoch(epoch)
 
     # Set up, once
 

@@ -68,8 +68,8 @@ SETTINGS = [
     ),
     (
         {"network": "fnn"},
-        "unknown network 'fnn' (did you mean 'ffnn'?); choose from ffnn, or give a function (in_features, "
-        "out_features) -> nn.Module",
+        "unknown network 'fnn' (did you mean 'ffnn'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, "
+        "lstm, or give a function (in_features, out_features) -> nn.Module",
     ),
     ({"network": lambda a, b: None}, "network(in_features, out_features) returned a NoneType; return an nn.Module"),
     (

@@ -9,10 +9,10 @@ import sys
 
 from rich.markup import escape
 
-from ngm.cli import build, check, datasets, demo, ingest, reproduce
+from ngm.cli import build, check, datasets, demo, ingest, predict, reproduce, train
 from ngm.cli.terminal import app, err
 
-__all__ = ["app", "build", "check", "datasets", "demo", "ingest", "main", "reproduce"]
+__all__ = ["app", "build", "check", "datasets", "demo", "ingest", "main", "predict", "reproduce", "train"]
 
 
 def main() -> None:

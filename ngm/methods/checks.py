@@ -15,6 +15,8 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from ngm.graph import Graph
+from ngm.methods.making import check_network
+from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
 from ngm.objective import NGMLoss
 from ngm.rows import Indexable, Inputs
 from ngm.sampling import EdgeLoader
@@ -41,7 +43,7 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
     decay = settings.weight_decay
     if decay is not None and (not isinstance(decay, Real) or not 0 <= decay < float("inf")):
         raise ValueError(f"weight_decay is {decay}; it must be at least 0")
-    for name in ("dropout", "input_dropout", "average"):
+    for name in ("dropout", "input_dropout", "average", "cut"):
         value = getattr(settings, name)
         if value is not None and (not isinstance(value, Real) or not 0 <= float(value) < 1):
             raise ValueError(f"{name} is {value}; it must be at least 0 and below 1")
@@ -52,6 +54,8 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
     for name in ("dropout", "input_dropout", "unit_rows"):
         if callable(estimator.network) and getattr(estimator, name) is not None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
+    check_network(estimator.network)
+    check_text_settings(estimator)
     check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:
         raise ValueError(
@@ -61,20 +65,24 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
 
 
-def check_features(estimator: NGMEstimator, x: Inputs, reset: bool) -> Inputs:
+def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     """X as rows that can be taken by node id: float array or sparse matrix, without a copy where possible.
 
     Args:
-        estimator: Remembers the number and the names of the columns.
-        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through.
+        estimator: Remembers the number and the names of the columns, or the words of texts.
+        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through. Texts,
+            for a network that reads them.
         reset: True in `fit`, False in `predict`.
     """
+    if reset:
+        for name in ("n_features_in_", "feature_names_in_", "reader_", "vocabulary_"):  # of an earlier fit
+            estimator.__dict__.pop(name, None)
+    if reads_texts(estimator.network):
+        return read_texts(estimator, x, reset)
+    refuse_texts(estimator.network, x)
     raw: object = _as_numpy(x) if isinstance(x, Tensor) else x
     if not _array_like(raw):
-        if reset:
-            for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit, on a table
-                estimator.__dict__.pop(name, None)
-        _check_parts(x)
+        _check_parts(cast(Inputs, x))
         return cast(Inputs, raw)
     checked = validate_data(
         estimator,

@@ -18,8 +18,10 @@ from ngm.distributed import from_first
 from ngm.graph import Graph
 from ngm.methods.checks import one_graph
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.readers import Given, Texts
 from ngm.methods.targets import Task, as_array, encode_classes, labeled_accuracy, unlabeled_rows
 from ngm.methods.teachers import taught
+from ngm.methods.texts import text_targets
 from ngm.metrics import accuracy, f1
 from ngm.rows import Inputs
 from ngm.run import JSON
@@ -30,35 +32,48 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     """Trains a network on few labelled and many unlabelled rows joined by a graph; predicts without the graph.
 
     y is (n,) integers or strings with -1, None or NaN for unlabelled rows; or (n, L) zeros and ones where a row may
-    have several labels; or (n, C) shares that add up to 1 (soft labels). x has a row for every node of the graph.
-    Nodes without edges and labels (test nodes left out of the graph) take no part in training.
+    have several labels; or (n, C) shares that add up to 1 (soft labels). x has a row for every node of the graph: a
+    table, or a list of strings for networks that read texts. Nodes without edges and labels (test nodes left out of the
+    graph) take no part in training.
 
     Args:
         hidden: Widths of the hidden layers of network "ffnn".
         alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph. None, here and below:
-            as the recipe says (0.2 for "paper"). Where all three are None, the predictions of a briefly trained network
-            have to agree across the edges of a graph (of 1,000 or more), else it is left out with a warning.
+            as the recipe says (0.2 for "paper", 0.1 for texts). Where all three are None, the predictions of a briefly
+            trained network have to agree across the edges of a graph (of 1,000 or more), else it is left out with a
+            warning.
         alpha_lu: Weight of distances across labelled-unlabelled edges.
         alpha_uu: Weight of distances across unlabelled-unlabelled edges. All three 0: a plain network.
         distance: "l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js", or a function.
         layer: Layer whose output is h; by default the last hidden one, or the output for the last three distances.
         influence: On directed graphs, "source", "target" or "both": which end pulls the other.
         scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
-        network: "ffnn", or a function (in_features, out_features) -> nn.Module.
+        network: "ffnn"; for texts "charcnn" (the paper's tiny one), "charcnn-small", "charcnn-large" or "lstm"; or a
+            function (in_features, out_features) -> nn.Module.
         recipe: "paper" trains on the labels and the edges; "strong" first has teachers that see whole neighbourhoods
             label every node softly, then trains on that (docs/few-labels.md). Settings that are None are the recipe's.
-        dropout: Share of hidden units dropped while training ("ffnn"); "paper": 0, "strong": 0.5.
+        dropout: Share of hidden units dropped while training; "paper": 0, "strong": 0.5. Networks that read texts have
+            their own: 0.5 for characters, 0 for "lstm".
         input_dropout: Share of the inputs dropped while training ("ffnn"); 0 and 0.5.
         unit_rows: Scale each row of x to length 1 in the network ("ffnn"), new rows too; False and True.
+        word_vectors: File or `WordVectors` that the words of "lstm" start from, and that the teachers of "strong" read
+            texts by.
+        max_words: So many words of the training texts "lstm" tells apart, the most frequent ones.
+        thesaurus: File or `Thesaurus`: training texts get other synonyms in every epoch. None: they stay as they are.
+        cut: Part of a training text left out at one end, at most, another in every epoch; "paper": 0, "strong": 0.3 for
+            characters and 0 for words.
         epochs: Passes over the edges, at most; without edges, over the labelled rows, which are far fewer steps. For
-            "paper", as many as make 1,000 steps, 100 at most; for "strong", as many as make 500.
-        batch_size: Edges in a batch (labelled rows where no edge is used).
+            "paper", as many as make 1,000 steps, 100 at most; for "strong", as many as make 500. Of texts, 2,000 steps
+            and 3,000.
+        batch_size: Edges in a batch (labelled rows where no edge is used). None: 512, and 128 for texts.
         sampling: "plain", or "balanced" to see every class in every batch.
         labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).
         optimizer: "adam", "adamw" or "sgd" (momentum .9).
-        learning_rate: Size of a step; 0.001 and 0.005.
-        weight_decay: L2 penalty on the weights; 0, and one over the number of nodes that are labelled, softly or not.
-        average: Keep an exponential average of the weights, which forgets 1 - average per step; none and 0.99.
+        learning_rate: Size of a step; 0.001 and 0.005, and 0.002 for texts.
+        weight_decay: L2 penalty on the weights; 0, and one over the number of nodes that are labelled, softly or not; 0
+            for texts.
+        average: Keep an exponential average of the weights, which forgets 1 - average per step; none and 0.99, and
+            0.998 for texts.
         clip: Largest norm of the gradient.
         bfloat16: Compute in bfloat16 where that is safe.
         dtype: "float32" or "float64"; by default as x is, so give x as float32 where speed matters.
@@ -77,6 +92,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         n_iter_: Epochs done.
         settings_: What was used where a setting is None.
         graphs_used_: For each graph, whether it was used; False where it told nothing.
+        vocabulary_: Words of the training texts ("lstm").
 
     >>> from ngm import Graph
     >>> x = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
@@ -84,7 +100,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     array([0, 0, 1, 1])
     """
 
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
+    def predict(self, x: Given) -> NDArray[np.generic]:
         """Classes (n,), or zeros and ones (n, L) where rows may have several labels."""
         scores = self.predict_proba(x)
         if self.task_ == "labels":
@@ -92,13 +108,13 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         predicted: NDArray[np.generic] = self.classes_[scores.argmax(axis=1)]
         return predicted
 
-    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
+    def predict_proba(self, x: Given) -> NDArray[np.floating]:
         """(n, C) shares that add up to 1, or (n, L) probabilities of each label by itself."""
         logits = self._run(x, lambda rows: self.network_(rows))
         out: NDArray[np.floating] = self._squash(torch.from_numpy(logits)).numpy()
         return out
 
-    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, x: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy over the labelled rows; of several labels, the share of rows with all of them right.
 
         Of soft labels, the largest is the right one.
@@ -146,7 +162,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             raise ValueError(f"{strong} has no direction; influence is {self.influence!r}, set it to 'both'")
         if sample_weight is not None:
             raise ValueError(f"{strong} takes no sample_weight; leave it out, or set recipe='paper'")
-        if not isinstance(inputs, np.ndarray) and not sp.issparse(inputs):
+        if not isinstance(inputs, np.ndarray | Texts) and not sp.issparse(inputs):
             raise ValueError(
                 f"{strong} averages rows of x, and x is a {type(inputs).__name__}; give a table, or use ngm.CoTraining"
             )
@@ -155,7 +171,11 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         graph = one_graph(graphs)
         if not bool((graph.weight > 0).any()):
             raise ValueError(f"{strong} learns from edges; {graph} has none with a weight above 0")
-        words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, len(self.classes_), self.seed)
+        count = len(self.classes_)
+        if isinstance(inputs, Texts):
+            words, told = text_targets(inputs.strings, targets, labeled, graphs, count, inputs.vectors)
+        else:
+            words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.seed)
         return from_first(words), told
 
     def _squash(self, logits: Tensor) -> Tensor:

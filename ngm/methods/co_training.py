@@ -13,6 +13,7 @@ from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.in_rounds import InRounds
 from ngm.methods.propagation import LabelPropagation
+from ngm.methods.readers import Given
 from ngm.methods.rounds import (
     Known,
     Round,
@@ -26,7 +27,6 @@ from ngm.methods.rounds import (
     one_hot,
     propagated,
 )
-from ngm.rows import Inputs
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +66,7 @@ class CoTraining(InRounds):
 
     def fit(
         self,
-        x: Inputs,
+        x: Given,
         y: ArrayLike,
         graph: Graph | None = None,
         truth: ArrayLike | None = None,
@@ -75,7 +75,7 @@ class CoTraining(InRounds):
         """Trains in rounds.
 
         Args:
-            x: Inputs, a row per node.
+            x: Given, a row per node.
             y: (n,) classes, -1, None or NaN = unlabelled.
             graph: Graph over the rows.
             truth: (n,) true classes where known; only for `history_`, never for training.

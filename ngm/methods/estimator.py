@@ -23,17 +23,20 @@ from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods import saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
+from ngm.methods.making import make_network, try_network
+from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
+from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
-from ngm.names import nearest
-from ngm.networks import NETWORKS
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
-from ngm.rows import Inputs, move_rows, num_rows, take_rows
+from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
 from ngm.run import JSON, Run
 from ngm.sampling import EdgeKind, EdgeLoader, Labels, Sampling
-from ngm.training import Epoch, History, OptimizerName, seeded, train
+from ngm.text.thesaurus import Thesaurus
+from ngm.text.vectors import WordVectors
+from ngm.training import Epoch, History, OptimizerName, train
 
 Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
 PREDICTED_AT_ONCE = 8192  # rows
@@ -56,8 +59,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     dropout: float | None = None
     input_dropout: float | None = None
     unit_rows: bool | None = None
+    word_vectors: str | Path | WordVectors | None = None
+    max_words: int = MAX_WORDS
+    thesaurus: str | Path | Thesaurus | None = None
+    cut: float | None = None
     epochs: int | None = None
-    batch_size: int = 512
+    batch_size: int | None = None
     sampling: Sampling = "plain"
     labels: Labels = "every_batch"
     optimizer: OptimizerName = "adam"
@@ -76,7 +83,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def fit(
         self,
-        x: Inputs,
+        x: Given,
         y: ArrayLike,
         graph: Graph | Sequence[Graph] | None = None,
         sample_weight: ArrayLike | None = None,
@@ -85,7 +92,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Trains the network on labelled and unlabelled rows joined by the graph.
 
         Args:
-            x: (n, d) dense or sparse, a row for every node; for networks of one's own, whatever `take_rows` takes.
+            x: (n, d) dense or sparse, a row for every node; n texts where the network reads texts; for networks of
+                one's own, whatever `take_rows` takes.
             y: Targets of the rows, unlabelled ones marked; see the class.
             graph: One graph over the rows, a list of graphs, or none for a plain network.
             sample_weight: (n,) weight of each labelled row.
@@ -100,23 +108,26 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         inputs = check_features(self, x, reset=True)
         self.dtype_ = _dtype(self.dtype, inputs, self.bfloat16)
         targets, labeled = self._encode(y, num_rows(inputs))
+        if isinstance(inputs, Texts):
+            check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         self._widths = self._in_features(inputs), self._out_features(targets)
-        self.network_ = self._make_network(*self._widths)
-        self._try_network(inputs)
+        self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
+        try_network(self, inputs)
+        shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
         with process_group() as (rank, world):
             told = held_out.labeled
-            loader = self._loader(inputs, targets, told, graphs, sample_weight, loss, rank, world)
+            loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
             loss.check(self.network_, loader.totals)
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
             if self.recipe == "strong":
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
                 targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
-                loader = self._loader(inputs, targets, told, graphs, sample_weight, loss, rank, world)
+                loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
             run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
@@ -126,10 +137,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             raise KeyboardInterrupt  # fitted and saved all the same
         return self
 
-    def transform(self, x: Inputs) -> NDArray[np.floating]:
+    def transform(self, x: Given) -> NDArray[np.floating]:
         """Hidden vectors h (n, width): of `layer` if that is set, else of the last hidden layer."""
-        layer = self.layer or LAST_HIDDEN
-        return self._run(x, lambda rows: tap(self.network_, rows, [layer])[1][layer])
+        return self._run(x, self._hidden)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iter_")
@@ -142,6 +152,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def _n_features_out(self) -> int:
         """Width of h, for `get_feature_names_out`."""
+        if hasattr(self, "reader_"):
+            return int(self._batched(Texts([""], self.reader_.read([""])), self._hidden).shape[1])
         return int(self.transform(np.zeros((1, self.n_features_in_), dtype=np.float32)).shape[1])
 
     # What the two tasks fill in
@@ -232,7 +244,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             inputs,
             self._scaled(targets),
             list(graphs),
-            batch_size=self.batch_size,
+            batch_size=self.settings_.batch_size,
             seed=self.seed,
             kinds=loss.kinds[: len(graphs)] if graphs else None,
             sample_weight=sample_weight,
@@ -299,53 +311,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if run is not None:
             saving.finish(self, run)
 
-    def _make_network(self, in_features: int, out_features: int) -> nn.Module:
-        with seeded(self.seed):
-            if isinstance(self.network, nn.Module):
-                raise ValueError(
-                    f"network is a {type(self.network).__name__} that is made already; give a function "
-                    "(in_features, out_features) -> nn.Module, so that every fit starts afresh"
-                )
-            if callable(self.network):
-                made = self.network(in_features, out_features)
-                if not isinstance(made, nn.Module):
-                    raise ValueError(
-                        f"network(in_features, out_features) returned a {type(made).__name__}; return an nn.Module"
-                    )
-                return made.to(self.device, self.dtype_)
-            if self.network not in NETWORKS:
-                raise ValueError(
-                    f"unknown network {self.network!r}{nearest(self.network, NETWORKS)}; choose from "
-                    f"{', '.join(NETWORKS)}, or give a function (in_features, out_features) -> nn.Module"
-                )
-            return NETWORKS[self.network](
-                in_features,
-                out_features,
-                hidden=tuple(self.hidden),
-                dropout=self.settings_.dropout,
-                input_dropout=self.settings_.input_dropout,
-                unit_rows=self.settings_.unit_rows,
-            ).to(self.device, self.dtype_)
-
-    def _try_network(self, inputs: Inputs) -> None:
-        """Runs a row through the network, so that what does not fit is said before training."""
-        rows = take_rows(inputs, torch.arange(1), self.dtype_)
-        what = f"a row of x, {_shape(rows)}," if not isinstance(rows, dict) else "a row of x"
-        self.network_.eval()
-        try:
-            with torch.inference_mode(), seeded(self.seed):
-                logits = self.network_(move_rows(rows, self.device))
-        except (RuntimeError, TypeError, IndexError, AttributeError) as error:
-            reason = str(error).splitlines()[0]
-            raise ValueError(
-                f"the network cannot take {what} ({reason}); give a network for such inputs, or x as float32"
-            ) from error
-        expected = (1, self._widths[1])
-        if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
-            found = _shape(logits) if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
-            raise ValueError(
-                f"the network gives {found} for a row of x; return logits of shape {expected}, one per class or target"
-            )
+    def _make_network(self, in_features: int, out_features: int, vectors: WordVectors | None = None) -> nn.Module:
+        return make_network(self, in_features, out_features, vectors)
 
     def _in_features(self, inputs: Inputs) -> int:
         shape = getattr(inputs, "shape", None)
@@ -354,7 +321,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _logits(self, x: Inputs) -> Tensor:
         return self._batched(x, lambda rows: self.network_(rows))
 
-    def _run(self, x: Inputs, read: Callable[..., Tensor]) -> NDArray[np.floating]:
+    def _hidden(self, rows: Rows) -> Tensor:
+        layer = self.layer or LAST_HIDDEN
+        return tap(self.network_, rows, [layer])[1][layer]
+
+    def _run(self, x: Given, read: Callable[..., Tensor]) -> NDArray[np.floating]:
         """Checks x and reads something off the network for its rows."""
         check_is_fitted(self)
         out: NDArray[np.floating] = self._batched(check_features(self, x, reset=False), read).numpy()
@@ -362,19 +333,17 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
         self.network_.eval()
-        ids = torch.split(torch.arange(num_rows(inputs)), PREDICTED_AT_ONCE)
+        every = torch.arange(num_rows(inputs))
+        ids = inputs.pieces() if isinstance(inputs, Texts) else torch.split(every, PREDICTED_AT_ONCE)
         with torch.inference_mode():
             parts = [read(move_rows(take_rows(inputs, part, self.dtype_), self.device)).cpu() for part in ids]
-        return torch.cat(parts)
+        found = torch.cat(parts)
+        return found[torch.argsort(torch.cat(ids))] if isinstance(inputs, Texts) else found
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _shape(values: Tensor) -> str:
-    return f"shape {tuple(values.shape)} and type {str(values.dtype).removeprefix('torch.')}"
 
 
 def _dtype(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:

@@ -10,27 +10,27 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ngm.methods.readers import Given
 from ngm.methods.rounds import save_rounds
 from ngm.methods.targets import labeled_accuracy
-from ngm.rows import Inputs
 
 
 class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Predicts by `estimator_`, the network of `best_round_`; `history_` and `stopped_` tell of the rounds."""
 
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
+    def predict(self, x: Given) -> NDArray[np.generic]:
         """Classes (n,), by the network alone."""
         check_is_fitted(self)
         predicted: NDArray[np.generic] = self.estimator_.predict(x)
         return predicted
 
-    def predict_proba(self, x: Inputs) -> NDArray[np.floating]:
+    def predict_proba(self, x: Given) -> NDArray[np.floating]:
         """(n, C) shares that add up to 1."""
         check_is_fitted(self)
         shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
         return shares
 
-    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, x: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy over the labelled rows."""
         return labeled_accuracy(self.predict(x), y, sample_weight)
 

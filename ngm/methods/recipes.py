@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
+from ngm.methods.readers import reads_texts
 from ngm.names import nearest
+from ngm.networks import WORD_NETWORKS
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
@@ -18,13 +20,14 @@ class Settings:
     """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
 
     Where `epochs` is None, they are as many as make up `steps`, `most_epochs` at most. Where `weight_decay` is None, it
-    is one over the number of labelled nodes, softly labelled ones among them.
+    is one over the number of labelled nodes, softly labelled ones among them. Where `dropout` is None, it is that of
+    the network.
     """
 
     alpha_ll: float | list[float]
     alpha_lu: float | list[float]
     alpha_uu: float | list[float]
-    dropout: float
+    dropout: float | None
     input_dropout: float
     unit_rows: bool
     epochs: int | None
@@ -33,6 +36,8 @@ class Settings:
     average: float | None
     steps: int
     most_epochs: int
+    batch_size: int = 512
+    cut: float = 0.0
 
 
 RECIPES: dict[str, Settings] = {
@@ -65,6 +70,32 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
+TEXT_RECIPES: dict[str, Settings] = {
+    "paper": replace(
+        RECIPES["paper"],
+        alpha_ll=0.1,
+        alpha_lu=0.1,
+        alpha_uu=0.1,
+        dropout=None,
+        learning_rate=2e-3,
+        average=0.998,
+        batch_size=128,
+        steps=2000,
+        most_epochs=200,
+    ),
+    "strong": replace(
+        RECIPES["strong"],
+        dropout=None,
+        input_dropout=0.0,
+        unit_rows=False,
+        learning_rate=2e-3,
+        weight_decay=0.0,
+        average=0.998,
+        batch_size=128,
+        steps=3000,
+        cut=0.3,
+    ),
+}
 
 
 def resolve(estimator: NGMEstimator) -> Settings:
@@ -76,4 +107,7 @@ def resolve(estimator: NGMEstimator) -> Settings:
         )
     names = [field.name for field in fields(Settings) if field.name not in ("steps", "most_epochs")]
     own = {name: getattr(estimator, name) for name in names}
-    return replace(RECIPES[estimator.recipe], **{name: value for name, value in own.items() if value is not None})
+    recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[estimator.recipe]
+    if estimator.network in WORD_NETWORKS:
+        recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
+    return replace(recipe, **{name: value for name, value in own.items() if value is not None})

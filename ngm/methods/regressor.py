@@ -15,8 +15,8 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.readers import Given
 from ngm.methods.targets import check_length
-from ngm.rows import Inputs
 from ngm.run import JSON
 from ngm.sampling import node_weights
 
@@ -34,13 +34,13 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     [1.0, 1.0]
     """
 
-    def predict(self, x: Inputs) -> NDArray[np.floating]:
+    def predict(self, x: Given) -> NDArray[np.floating]:
         """(n,) or (n, T) numbers."""
         raw = self._run(x, lambda rows: self.network_(rows))
         output = (raw * self.scale_ + self.mean_).astype(raw.dtype)
         return output if self.many_ else output[:, 0]
 
-    def score(self, x: Inputs, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, x: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R squared over the labelled rows."""
         predicted = self.predict(x)
         truth = check_length(y, len(predicted)).astype(np.float64)

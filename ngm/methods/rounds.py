@@ -19,6 +19,7 @@ from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.propagation import LabelPropagation
+from ngm.methods.readers import Given
 from ngm.methods.targets import as_array, encode_classes, unlabeled_rows
 from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
@@ -65,7 +66,7 @@ class Known:
     validation: tuple[Inputs, NDArray[np.int64]] | None
 
 
-def known_classes(estimator: NGMClassifier, x: Inputs, y: ArrayLike, truth: ArrayLike | None) -> Known:
+def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: ArrayLike | None) -> Known:
     """Reads y, and takes the validation rows out of it once for all rounds.
 
     Args:
@@ -260,12 +261,14 @@ def _numbers(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
     return out
 
 
-def _some(x: Inputs, ids: Tensor) -> Inputs:
+def _some(x: Given, ids: Tensor) -> Inputs:
     """Rows of x as x is: a table stays a table, so that its columns keep their names."""
     if hasattr(x, "iloc"):
         return cast(Inputs, x.iloc[ids.numpy()])
     if sp.issparse(x):
         return cast(Inputs, cast(sp.csr_array, x).tocsr()[ids.numpy()])
+    if isinstance(x, list | tuple) and isinstance(x[0], str):
+        return cast(Inputs, [x[i] for i in ids.tolist()])  # an array would make them all as long as the longest
     if isinstance(x, list):
         return cast(Inputs, np.asarray(x)[ids.numpy()])
     return take_rows(x, ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32)

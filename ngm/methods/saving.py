@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ngm.methods.readers import Reader, reads_texts
 from ngm.methods.recipes import Settings, resolve
 from ngm.run import JSON, Run
 from ngm.training import History, load_into
@@ -112,6 +113,10 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
     """Takes back what `_model` wrote."""
     try:
         estimator._recall(model)
+        if reads_texts(estimator.network):
+            estimator.reader_ = Reader.from_json(str(estimator.network), model["text"])
+            if estimator.reader_.vocabulary is not None:
+                estimator.vocabulary_ = estimator.reader_.vocabulary
         used = cast("dict[str, JSON] | None", model.get("settings"))  # as they were, whatever the recipe says now
         estimator.settings_ = resolve(estimator) if used is None else Settings(**used)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
@@ -125,8 +130,15 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
 
 
 def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
-    """The estimator's fields; a function is noted by its name, a validation pair by its sizes."""
-    return {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator)}
+    """The estimator's fields; a function is noted by its name, a validation pair by its sizes.
+
+    Word vectors and a thesaurus are noted by their files; in memory they are null, since prediction needs neither.
+    """
+    settings = {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator)}
+    for name in ("word_vectors", "thesaurus"):
+        if not isinstance(getattr(estimator, name), str | Path):
+            settings[name] = None
+    return settings
 
 
 def _as_json(value: object) -> JSON:
@@ -173,8 +185,17 @@ def _model(estimator: NGMEstimator) -> dict[str, JSON]:
         "is_table": hasattr(estimator, "n_features_in_"),
         "feature_names": None if names is None else names.tolist(),
         "settings": {name: _as_json(value) for name, value in vars(estimator.settings_).items()},
+        **({"text": _text(estimator)} if hasattr(estimator, "reader_") else {}),
         **estimator._describe(),
     }
+
+
+def _text(estimator: NGMEstimator) -> dict[str, JSON]:
+    """The vocabulary, the width of the word vectors, and what these were started from."""
+    width = getattr(getattr(estimator.network_, "words", None), "embedding_dim", None)
+    given = {name: getattr(estimator, name) for name in ("word_vectors", "thesaurus")}
+    notes = {name: None if value is None else str(value) for name, value in given.items()}
+    return {**estimator.reader_.as_json(width), **notes}
 
 
 def _check_same(before: Mapping[str, JSON], now: Mapping[str, JSON], folder: Path) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.in_rounds import InRounds
+from ngm.methods.readers import Given
 from ngm.methods.rounds import (
     Known,
     Round,
@@ -27,7 +28,6 @@ from ngm.methods.rounds import (
     one_hot,
     propagated,
 )
-from ngm.rows import Inputs
 from ngm.spread import pull
 
 Candidates = Literal["neighbors", "all"]
@@ -80,7 +80,7 @@ class SelfTraining(InRounds):
 
     def fit(
         self,
-        x: Inputs,
+        x: Given,
         y: ArrayLike,
         graph: Graph | None = None,
         truth: ArrayLike | None = None,
@@ -89,7 +89,7 @@ class SelfTraining(InRounds):
         """Grows the labelled set round by round.
 
         Args:
-            x: Inputs, a row per node.
+            x: Given, a row per node.
             y: (n,) classes, -1, None or NaN = unlabelled.
             graph: Graph over the rows.
             truth: (n,) true classes where known; only for `history_`, never for training.

@@ -3,7 +3,8 @@
 A copy of the network is trained on the labelled rows alone for a moment. If neighbours are alike in what is predicted,
 its predictions for the two ends of an edge agree more than for two nodes at random. How much more is compared with the
 same edges between nodes renamed at random, which is what a graph that knows nothing looks like. Where the network
-cannot tell labelled rows that it was not shown (one-hot inputs, say), it is no judge, and graphs are used.
+cannot tell labelled rows that it was not shown (one-hot inputs, say), it is no judge, and graphs are used. Texts are
+looked at as TF-IDF rows by a linear network: theirs would take much longer than a moment to learn anything.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -22,8 +24,11 @@ from torch.nn import functional as F
 
 from ngm.distributed import from_first
 from ngm.graph import Graph
+from ngm.methods.readers import Texts
+from ngm.networks.ffnn import FFNN
 from ngm.objective import NGMLoss
 from ngm.rows import Inputs, move_rows, take_rows
+from ngm.text.words import tfidf_rows
 from ngm.training import seeded
 
 if TYPE_CHECKING:
@@ -99,6 +104,13 @@ class Eyes:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.estimator.seed, 0x10C])
         self.seeds = self.labeled.nonzero()[:, 0]
+        self.untaught = self.estimator.network_
+        if isinstance(self.inputs, Texts):
+            words = tfidf_rows(self.inputs.strings)
+            self.inputs = words if words.shape[1] else sp.csr_array((len(self.labeled), 1), dtype=np.float32)
+            with seeded(self.estimator.seed):
+                linear = FFNN(self.inputs.shape[1], self.estimator._widths[1], hidden=())
+            self.untaught = linear.to(self.estimator.device, self.estimator.dtype_)
         self.network = self._learned(self.seeds)
 
     def agreement(self, graph: Graph) -> float:
@@ -132,7 +144,7 @@ class Eyes:
 
     def _learned(self, seeds: Tensor) -> nn.Module:
         """A copy of the network after a hundred steps on some labelled rows."""
-        network = copy.deepcopy(self.estimator.network_).train()
+        network = copy.deepcopy(self.untaught).train()
         targets = self.estimator._scaled(self.targets)
         with seeded(self.estimator.seed):
             adam = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)

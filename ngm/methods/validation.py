@@ -15,15 +15,14 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import Tensor
 
 from ngm.methods.checks import check_features
+from ngm.methods.readers import Given, Texts
 from ngm.methods.targets import as_array, unlabeled_rows
 from ngm.rows import Inputs, num_rows, take_rows
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
-Validation: TypeAlias = (
-    "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | tuple[Inputs, ArrayLike] | None"
-)
+Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | tuple[Given, ArrayLike] | None"
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> 
     if wanted is None:
         return HeldOut(x, y[:0], labeled, any=False)
     if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
-        own = check_features(estimator, cast(Inputs, wanted[0]), reset=False)
+        own = check_features(estimator, cast(Given, wanted[0]), reset=False)
         truth = estimator._encode_known(cast(ArrayLike, wanted[1]), num_rows(own), int(y[0].numel()))
         return HeldOut(own, truth, labeled)
     ids = chosen_rows(cast("float | Sequence[int]", wanted), y, labeled, estimator.seed)
@@ -64,6 +63,8 @@ def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> 
     rest[ids] = False
     if not rest.any():
         raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
+    if isinstance(x, Texts):
+        return HeldOut(x.take(ids), y[ids], rest)
     some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, estimator.dtype_)
     return HeldOut(some, y[ids], rest)
 

@@ -12,6 +12,7 @@ from ngm.build.knn import knn_graph
 from ngm.datasets import Dataset, few_labels, load
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
+from ngm.methods.recipes import RECIPES
 from ngm.metrics import accuracy
 from ngm.reproduce.table import Row, measured
 from ngm.run import JSON, Run
@@ -60,7 +61,7 @@ def run(
     """
     data = load("digits")
     graph = knn_graph(data.x[data.train], k=NEIGHBORS)
-    batches = -(-graph.num_edges // NGMClassifier.batch_size)
+    batches = -(-graph.num_edges // RECIPES["paper"].batch_size)
     with_graph = NGMClassifier(epochs=EPOCHS)
     # an epoch over a few labels is a single step, so the control gets as many epochs as makes the steps equal
     without_graph = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=EPOCHS * batches)

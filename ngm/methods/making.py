@@ -1,0 +1,103 @@
+"""The estimator's network: made from its settings, and tried on a row before training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from ngm.methods.readers import reads_texts
+from ngm.names import nearest
+from ngm.networks import NETWORKS, WORD_NETWORKS
+from ngm.rows import Inputs, move_rows, take_rows
+from ngm.text.vectors import WordVectors
+from ngm.training import seeded
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+
+
+def check_network(network: object) -> None:
+    """Refuses a name that is not in `NETWORKS`."""
+    if not callable(network) and network not in NETWORKS:
+        raise ValueError(
+            f"unknown network {network!r}{nearest(str(network), NETWORKS)}; choose from {', '.join(NETWORKS)}, or give "
+            "a function (in_features, out_features) -> nn.Module"
+        )
+
+
+def make_network(
+    estimator: NGMEstimator, in_features: int, out_features: int, vectors: WordVectors | None = None
+) -> nn.Module:
+    """A new network, the same for the same seed.
+
+    Args:
+        estimator: Its `network` and settings say which.
+        in_features: Width of a row; of texts, whatever.
+        out_features: Classes, labels or targets.
+        vectors: What a network of words starts from.
+    """
+    check_network(estimator.network)
+    with seeded(estimator.seed):
+        if callable(estimator.network):
+            made = _own(estimator, in_features, out_features)
+        elif reads_texts(estimator.network):
+            made = _of_texts(estimator, out_features, vectors)
+        else:
+            made = NETWORKS[estimator.network](
+                in_features,
+                out_features,
+                hidden=tuple(estimator.hidden),
+                dropout=estimator.settings_.dropout,
+                input_dropout=estimator.settings_.input_dropout,
+                unit_rows=estimator.settings_.unit_rows,
+            )
+    return made.to(estimator.device, estimator.dtype_)
+
+
+def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:
+    """Runs a row through the network, so that what does not fit is said before training."""
+    rows = take_rows(inputs, torch.arange(1), estimator.dtype_)
+    what = f"a row of x, {_shape(rows)}," if not isinstance(rows, dict) else "a row of x"
+    estimator.network_.eval()
+    try:
+        with torch.inference_mode(), seeded(estimator.seed):
+            logits = estimator.network_(move_rows(rows, estimator.device))
+    except (RuntimeError, TypeError, IndexError, AttributeError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"the network cannot take {what} ({reason}); give a network for such inputs, or x as float32"
+        ) from error
+    expected = (1, estimator._widths[1])
+    if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
+        found = _shape(logits) if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+        raise ValueError(
+            f"the network gives {found} for a row of x; return logits of shape {expected}, one per class or target"
+        )
+
+
+def _own(estimator: NGMEstimator, in_features: int, out_features: int) -> nn.Module:
+    if isinstance(estimator.network, nn.Module):
+        raise ValueError(
+            f"network is a {type(estimator.network).__name__} that is made already; give a function "
+            "(in_features, out_features) -> nn.Module, so that every fit starts afresh"
+        )
+    made = estimator.network(in_features, out_features)  # type: ignore[operator]
+    if not isinstance(made, nn.Module):
+        raise ValueError(f"network(in_features, out_features) returned a {type(made).__name__}; return an nn.Module")
+    return made
+
+
+def _of_texts(estimator: NGMEstimator, out_features: int, vectors: WordVectors | None) -> nn.Module:
+    """Where dropout is None, the network's own is taken."""
+    kind, reader, share = NETWORKS[str(estimator.network)], estimator.reader_, estimator.settings_.dropout
+    dropout = {} if share is None else {"dropout": share}
+    if estimator.network not in WORD_NETWORKS or reader.vocabulary is None:
+        return kind(out_features, **dropout)
+    table = None if vectors is None else reader.vocabulary.vectors(vectors, seed=estimator.seed)[0]
+    return kind(len(reader.vocabulary), out_features, width=reader.width, vectors=table, **dropout)
+
+
+def _shape(values: Tensor) -> str:
+    return f"shape {tuple(values.shape)} and type {str(values.dtype).removeprefix('torch.')}"
