@@ -18,7 +18,7 @@ help:
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,walks]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,text,walks]"
 	@touch $@
 
 .venv/ready-docs: .venv/ready
@@ -44,6 +44,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/propagation.py
 	$(BIN)/python benchmarks/ingest.py --edges 5_000_000
 	$(BIN)/python benchmarks/diagnose.py
+	$(BIN)/python benchmarks/text.py
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[peers]"
 	$(BIN)/python benchmarks/knn.py
 

@@ -53,7 +53,7 @@ def test_datasets_lists_all_of_them_without_fetching(tmp_path: Path) -> None:
 
 def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
     top = ngm("--help", folder=tmp_path)
-    for command in ("build", "check", "datasets", "demo", "ingest", "reproduce"):
+    for command in ("build", "check", "datasets", "demo", "ingest", "predict", "reproduce", "train"):
         assert command in top.stdout
         shown = ngm(command, "--help", folder=tmp_path).stdout
         assert "Example:" in shown
@@ -65,11 +65,12 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
     [
         (
             ("reproduce", "pubmd"),
-            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from blogcatalog, pubmed",
+            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, pubmed",
         ),
         (
             ("reproduce", "pub[/med]"),
-            "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from blogcatalog, pubmed",
+            "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, "
+            "pubmed",
         ),
         (
             ("reproduce", "pubmed", "--rows", "fnn"),
@@ -107,7 +108,7 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         (
             ("datasets", "--fetch", "cra"),
             "error: there is no data set 'cra' (did you mean 'cora'?); the names are "
-            "blogcatalog, citeseer, cora, digits, pubmed",
+            "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, pubmed, swda20",
         ),
     ],
 )

@@ -9,7 +9,13 @@ from ngm.files import file_written_whole
 from ngm.reproduce.table import Row, Table
 
 FORMATS = (".svg", ".png", ".pdf")
-_LOOKS = {"FFNN": ("#8a8f98", "o"), "NGM-FFNN": ("#2a78d6", "s"), "NGM (ours)": ("#d1495b", "D")}
+_LOOKS = {
+    "FFNN": ("#8a8f98", "o"),
+    "tiny CNN": ("#8a8f98", "o"),
+    "NGM-FFNN": ("#2a78d6", "s"),
+    "tiny CNN + cuts": ("#3a9d5d", "^"),
+    "NGM (ours)": ("#d1495b", "D"),
+}
 _OTHERS = (("#3a9d5d", "^"), ("#7b4fb5", "v"), ("#c98a1b", "P"))
 
 
@@ -37,10 +43,10 @@ def draw(table: Table, file: Path) -> None:
         )
     ticks = sorted({row.labels or 0 for row in table.rows})
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_xlabel("labelled nodes")
-    axes.set_ylabel("accuracy on test nodes out of the graph")
+    axes.set_xlabel("labelled articles" if table.name == "ag-news" else "labelled nodes")
+    axes.set_ylabel(f"accuracy on test {'articles' if table.name == 'ag-news' else 'nodes'} out of the graph")
     axes.set_title(_title(table.rows[0]), loc="left")
     axes.grid(axis="y", color="#e3e5e8")
     axes.spines[["top", "right"]].set_visible(False)

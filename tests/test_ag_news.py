@@ -1,0 +1,158 @@
+"""The AG News table on made-up articles: what is in the graph, what is kept, which rows there are."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ngm.datasets import ag_news as ag_news_data
+from ngm.reproduce import ag_news, articles
+from ngm.reproduce.articles import Articles, Method
+from ngm.reproduce.scores import Scores
+
+TOPICS = (("war", "peace", "treaty"), ("goal", "match", "team"), ("stock", "market", "profit"), ("chip", "web", "code"))
+
+
+def texts_of(count: int, seed: int) -> list[tuple[int, str]]:
+    rng = np.random.default_rng(seed)
+    return [(i % 4, " ".join(rng.choice(TOPICS[i % 4], 6)) + f" {i}") for i in range(count)]
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Articles:
+    """80 training articles, 40 unlabelled, 20 test articles; words of a topic have like vectors."""
+    folder = tmp_path / "ag_news"
+    folder.mkdir()
+    for name, count, seed in (("train_partial.csv", 80, 0), ("test.csv", 20, 1)):
+        with (folder / name).open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows((label + 1, name, text) for label, text in texts_of(count, seed))
+    with (folder / "unlabeled.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows((f"unlabelled {text}",) for _, text in texts_of(40, 2))
+    rng = np.random.default_rng(0)
+    words = [word for topic in TOPICS for word in topic]
+    vectors = np.repeat(np.eye(4), 3, axis=0) + 0.3 * rng.standard_normal((12, 4))
+    np.savez(tmp_path / "words.npz", words=np.array(words), vectors=vectors)
+    monkeypatch.setattr(articles, "_glove", lambda progress: tmp_path / "words.npz")
+    monkeypatch.setattr(ag_news, "load", lambda name, progress: ag_news_data.read(folder))
+    monkeypatch.setattr(articles, "EVERY", 2)
+    few = {key: replace(method, steps=4) for key, method in ag_news.METHODS.items()}
+    monkeypatch.setattr(ag_news, "METHODS", few)
+    return Articles(ag_news_data.read(folder))
+
+
+def test_the_graph_has_training_and_unlabelled_articles_only(made_up: Articles) -> None:
+    assert len(made_up.validation) == 8
+    assert set(made_up.validation) <= set(made_up.data.train)
+    assert set(made_up.nodes) == set(range(140)) - set(made_up.validation) - set(made_up.data.test)
+    assert made_up.graph.num_nodes == made_up.near.num_nodes == len(made_up.nodes) == 112
+    assert int(made_up.graph.degree.max()) <= 5
+
+
+def test_few_labels_are_as_many_of_each_class_and_others_for_each_seed(made_up: Articles) -> None:
+    first, second = made_up.shown(8, 0), made_up.shown(8, 1)
+    for shown in (first, second):
+        assert np.bincount(shown[shown >= 0]).tolist() == [2, 2, 2, 2]
+        assert bool((shown[shown >= 0] == made_up.y[shown >= 0]).all())
+    assert first.tolist() != second.tolist()
+    assert made_up.shown(None, 0).tolist() == made_up.y.tolist()
+
+
+def test_more_labels_than_there_are_articles_is_refused(made_up: Articles) -> None:
+    with pytest.raises(ValueError, match="100 labelled articles of 'World' are wanted, and there are 18"):
+        made_up.shown(400, 0)
+
+
+def test_a_shuffled_graph_has_the_same_degrees_between_other_articles(made_up: Articles) -> None:
+    graph = made_up.near
+    other = articles._shuffled(graph)
+    assert sorted(other.degree.tolist()) == sorted(graph.degree.tolist())
+    assert other.degree.tolist() != graph.degree.tolist()
+    same = made_up.y[other.edges.numpy()]
+    known = same[(same >= 0).all(axis=1)]
+    assert 0.15 < float((known[:, 0] == known[:, 1]).mean()) < 0.4  # chance; 1 in the graph itself
+
+
+def test_rows_that_learn_from_edges_see_as_many_labels_a_step_as_those_that_do_not(made_up: Articles) -> None:
+    shown, tiny = made_up.shown(None, 0), ag_news.METHODS["tiny"]
+    edges, _ = articles._task(made_up, ag_news.METHODS["ngm"], shown, 0)
+    alone, _ = articles._task(made_up, tiny, shown, 0)
+    assert edges.totals.num_labeled == int((shown >= 0).sum())
+    assert -(-int((shown >= 0).sum()) // articles.BATCH) == len(edges)
+    assert max(len(batch.nodes) for batch in alone) <= articles.BATCH
+
+
+def test_soft_labels_are_learned_for_all_articles_of_the_graph(made_up: Articles) -> None:
+    loader, loss = articles._task(made_up, ag_news.METHODS["ours"], made_up.shown(8, 0), 0)
+    assert loader.totals.num_labeled == len(made_up.nodes)
+    assert loss.kinds == [frozenset()]
+    found = torch.cat([batch.y[batch.label_share > 0].argmax(dim=1) for batch in loader])
+    labeled = np.bincount(made_up.y[made_up.y >= 0])
+    assert torch.bincount(found).tolist() == (labeled + 10).tolist()  # the topics are easy to tell apart
+
+
+def test_a_row_gives_accuracy_and_what_it_took(made_up: Articles) -> None:
+    table = ag_news.run(["tiny", "ngm", "ours", "ours-shuffled"], seeds=2)
+    assert {row.metric for row in table.rows} == {"accuracy", "validation", "seconds", "steps"}
+    for row in table.rows:
+        assert (row.setting, row.dataset, row.labels, row.seeds) == ("inductive", "ag_news", 72, 2)
+        assert 0 <= row.mean <= (1 if row.metric in ("accuracy", "validation") else 60)
+    papers = {row.method: row.paper for row in table.rows if row.metric == "accuracy"}
+    assert papers["tiny CNN"] == 0.8507
+    assert papers["tiny CNN with NGM"] == 0.8690
+    assert "80 of the 120,000 official training articles" in table.notes[0]
+
+
+def test_finished_seeds_are_kept_and_not_run_again(
+    made_up: Articles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def counted(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+        calls.append((method.name, labels, seed))
+        return {"accuracy": 0.5, "validation": 0.5, "seconds": 1.0, "steps": 2.0}
+
+    monkeypatch.setattr(ag_news, "scores", counted)
+    monkeypatch.setattr(ag_news, "LABELS", (8, None))
+    keep = tmp_path / "kept.jsonl"
+    ag_news.curve(["tiny"], seeds=1, kept=Scores(keep))
+    seen: list[str] = []
+    table = ag_news.curve(["tiny", "ours"], seeds=2, kept=Scores(keep), on_seed=seen.append)
+    assert len(calls) == len(set(calls)) == 8
+    assert len(seen) == 8 == ag_news.count(["tiny", "ours"], 2, False, points=True)
+    assert seen[0] == "tiny CNN, 8 labels"
+    assert [row.labels for row in table.rows if row.metric == "accuracy"] == [8, 72, 8, 72]
+
+
+def test_the_small_network_is_trained_once() -> None:
+    assert ag_news.count(["small", "tiny"], 3, quick=False) == 4
+    assert ag_news.count(None, 3, quick=False) == 2 + 3 * (len(ag_news.METHODS) - 2)
+
+
+def test_a_row_that_needs_a_thesaurus_is_left_out_where_there_is_none(
+    made_up: Articles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nowhere() -> Path:
+        raise FileNotFoundError("no English thesaurus is installed")
+
+    monkeypatch.setattr(ag_news.mythes, "installed", nowhere)
+    table = ag_news.run(["tiny-thesaurus"], seeds=1)
+    assert not table.rows
+    assert table.notes[-1] == "tiny CNN + thesaurus is left out: no English thesaurus is installed"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["tinny"], "unknown row 'tinny' \\(did you mean 'tiny'\\?\\); choose from small, "),
+        (["tiny", "tiny"], "row 'tiny' is there twice; name each once"),
+    ],
+)
+def test_rows_that_cannot_be_run_are_refused(rows: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ag_news.check(rows)
