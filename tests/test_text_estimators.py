@@ -257,6 +257,15 @@ def test_propagated_targets_of_soft_labels_lie_between_them_with_no_share_for_ot
     assert float(shares[:, 2].max()) < 1e-12
 
 
+def test_the_strong_recipe_does_not_train_on_validation_texts() -> None:
+    texts, truth = make_texts(40)
+    graph, rows = text_graph(texts, k=5), [1, 2, 3]
+    settings = {"network": "lstm", "recipe": "strong", "epochs": 1}
+    whole = NGMClassifier(**settings).fit(texts, truth, graph=graph)
+    part = NGMClassifier(**settings, validation=rows).fit(texts, truth, graph=graph)
+    assert (whole.num_labeled_, part.num_labeled_) == (40, 37)
+
+
 def test_a_graph_that_tells_nothing_about_the_texts_is_left_out() -> None:
     texts, truth = make_texts(260)
     graph = text_graph(texts, k=8)

@@ -60,7 +60,7 @@ def test_train_is_fit_on_the_columns_and_a_graph_of_the_texts(run: Run) -> None:
     used = ", ".join(f"{count} {kind.upper()}" for kind, count in expected.edges_by_kind_.items())
     assert f"graph {graph.num_edges} edges: the 3 most similar texts by TF-IDF; trained on {used}" in told
     accuracy = expected.history_.epochs[expected.history_.best_epoch]["validation_accuracy"]
-    assert f"accuracy {accuracy:.3f} on validation texts" in told
+    assert f"accuracy {accuracy:.3f} on 4 validation texts, whose labels were hidden" in told
     assert told.endswith("Run folder: here (next: ngm predict here new.csv --text body)")
 
 
@@ -111,7 +111,8 @@ def test_control_trains_again_without_the_graph_for_as_many_steps(run: Run) -> N
     assert metrics["control"]["without_graph"]["mean"] == found["accuracy_without_graph"]
     assert metrics["labeled"] > 16  # softly labelled ones too; 4 of 20 are validated on
     told = " ".join(run(*TRAIN, *words)[1].split())
-    assert re.search(r"accuracy \d\.\d{3} on validation texts without the graph \d\.\d{3} on validation texts", told)
+    shown = r"\d\.\d{3} on 4 validation texts, whose labels were hidden"
+    assert re.search(rf"accuracy {shown} without the graph {shown}", told)
 
 
 def test_the_control_has_the_settings_of_the_other(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -190,6 +191,11 @@ class _Told:
             "seconds": round(self.seconds, 3),
         }
 
+    @property
+    def num_validation(self) -> int:
+        """How many labelled texts the accuracies are of."""
+        return math.ceil(cast(float, self.model.validation) * int((~unlabeled_rows(self.data.y)).sum()))
+
     def control(self) -> dict[str, JSON]:
         """Both accuracies as rows, for `metrics.json`; nothing where there is no control."""
         rows: dict[str, JSON] = {}
@@ -350,6 +356,6 @@ def _facts(told: _Told) -> dict[str, str]:
     facts["epochs"] = f"{said['epochs']:,}, of which {cast(int, said['best_epoch']) + 1:,} is kept"
     for name, accuracy in (("accuracy", said["accuracy"]), ("without the graph", said["accuracy_without_graph"])):
         if accuracy is not None:
-            facts[name] = f"{accuracy:.3f} on validation texts"
+            facts[name] = f"{accuracy:.3f} on {told.num_validation:,} validation texts, whose labels were hidden"
     facts["seconds"] = f"{told.seconds:.1f}"
     return facts

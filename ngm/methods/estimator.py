@@ -127,6 +127,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             if self.recipe == "strong":
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
                 targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
+                if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
+                    told = told & ~(labeled & ~held_out.labeled)
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing

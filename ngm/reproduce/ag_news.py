@@ -36,6 +36,7 @@ METHODS: dict[str, Method] = {
     "ngm-shuffled": Method("tiny CNN with NGM, graph shuffled", learn="edges", shuffled=True),
     "cut": Method("tiny CNN + cuts", cut=CUT, steps=6000),
     "ours": Method("NGM (ours)", learn="soft labels", cut=CUT, steps=6000),
+    "ours-thesaurus": Method("NGM (ours) + thesaurus", learn="soft labels", cut=CUT, steps=6000, thesaurus=True),
     "ours-shuffled": Method("NGM (ours), graph shuffled", learn="soft labels", cut=CUT, steps=6000, shuffled=True),
 }
 CURVE = ("tiny", "cut", "ours")
