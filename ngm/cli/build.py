@@ -21,7 +21,7 @@ from ngm.build.space import Metric
 from ngm.build.summary import Summary, summarize
 from ngm.build.text import Rows, rows_graph, text_rows
 from ngm.build.weights import Join, Weight, check_edge_options
-from ngm.cli.terminal import AsJson, Debug, Step, app, bar, err, out, print_json
+from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
 from ngm.names import nearest
 from ngm.store import save_graph
 from ngm.tables import Table, read_table
@@ -57,10 +57,8 @@ def build_command(
     seed: Annotated[int | None, typer.Option(help="Of the approximate search.", show_default=str(_SEED))] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column of ids.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
-    ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields; else found out.")] = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from ngm.build.reading import column_texts
-from ngm.cli.terminal import AsJson, Debug, app, bar, err, out, print_json
+from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, app, bar, err, out, print_json
 from ngm.cli.train import bad_lines, column_names, labels_of
 from ngm.files import beside, file_written_whole
 from ngm.methods.classifier import NGMClassifier
@@ -47,10 +47,8 @@ def predict_command(
     ),
     id_column: Annotated[str | None, typer.Option("--id", help="Column of ids to keep; else rows by number.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
-    ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields; else found out.")] = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

@@ -25,6 +25,10 @@ app = typer.Typer(
 out, err = Console(), Console(stderr=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
+]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the fields; else found out.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
 
 

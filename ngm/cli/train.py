@@ -20,7 +20,7 @@ from sklearn.base import clone
 from ngm.build.reading import column_texts
 from ngm.build.text import rows_graph, text_rows
 from ngm.cli.progress import Progress, noted
-from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
+from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, app, err, out, print_json
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.recipes import Recipe
@@ -81,10 +81,8 @@ def train_command(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Train again without the graph, and show both.")] = False,
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
-    ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields; else found out.")] = None,
+    header: Header = None,
+    delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
