@@ -41,6 +41,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Articles:
     monkeypatch.setattr(articles, "_glove", lambda progress: tmp_path / "words.npz")
     monkeypatch.setattr(ag_news, "load", lambda name, progress: ag_news_data.read(folder))
     monkeypatch.setattr(articles, "EVERY", 2)
+    monkeypatch.setattr(articles, "BATCH", 128)
     few = {key: replace(method, steps=4) for key, method in ag_news.METHODS.items()}
     monkeypatch.setattr(ag_news, "METHODS", few)
     return Articles(ag_news_data.read(folder))
@@ -79,12 +80,13 @@ def test_a_shuffled_graph_has_the_same_degrees_between_other_articles(made_up: A
 
 
 def test_rows_that_learn_from_edges_see_as_many_labels_a_step_as_those_that_do_not(made_up: Articles) -> None:
-    shown, tiny = made_up.shown(None, 0), ag_news.METHODS["tiny"]
+    shown = made_up.shown(None, 0)
+    articles.BATCH = 16
     edges, _ = articles._task(made_up, ag_news.METHODS["ngm"], shown, 0)
-    alone, _ = articles._task(made_up, tiny, shown, 0)
-    assert edges.totals.num_labeled == int((shown >= 0).sum())
-    assert -(-int((shown >= 0).sum()) // articles.BATCH) == len(edges)
-    assert max(len(batch.nodes) for batch in alone) <= articles.BATCH
+    assert edges.totals.num_labeled == int((shown >= 0).sum()) == 72
+    assert len(edges) == 5
+    few, _ = articles._task(made_up, ag_news.METHODS["ngm"], made_up.shown(8, 0), 0)
+    assert len(few) == -(-made_up.graph.num_edges // 64)  # not all edges at once
 
 
 def test_soft_labels_are_learned_for_all_articles_of_the_graph(made_up: Articles) -> None:

@@ -124,6 +124,18 @@ def test_h_is_the_last_hidden_layer_behind_its_relu_and_before_its_dropout() -> 
     assert 0.2 < float((h == 0).float().mean()) < 0.8  # half is dropped only behind it
 
 
+def test_no_texts_give_no_logits() -> None:
+    assert CharCNN(3)(torch.zeros(0, 5, dtype=torch.uint8)).shape == (0, 3)
+
+
+def test_the_network_learns_in_bfloat16_too() -> None:
+    network, codes = CharCNN(3).bfloat16(), some_codes(4, 120)
+    assert all(bool(torch.isfinite(g).all()) for g in gradients(network, network(codes).float()))
+    wide = CharCNN(3)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert all(bool(torch.isfinite(g).all()) for g in gradients(wide, wide(codes).float()))
+
+
 def test_dropout_leaves_predictions_alone() -> None:
     network, codes = CharCNN(4).eval(), some_codes(5, 100)
     assert torch.equal(network(codes), network(codes))

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.datasets import Dataset
+from ngm.graph import Graph
 from ngm.metrics import mean_reciprocal_rank
 from ngm.reproduce import intents
 from ngm.reproduce.intent_methods import (
@@ -182,6 +183,26 @@ def test_targets_are_equation_2_of_label_neighbours_and_linear_model(few: Messag
         weight[u, v] = weight[v, u] = 2 * 0.25 * w  # an edge counts from both its ends
     left = np.diag(2.0 + 3.0 + weight.sum(axis=1)) - weight
     np.testing.assert_allclose(told, np.linalg.solve(left, 2.0 * label + 3.0 * prior), atol=5e-3)
+
+
+def test_neighbours_count_as_much_as_they_foretell_labels_that_are_held_out(few: Messages) -> None:
+    taught, y = Taught(mu2=(0.0, 0.5), folds=2), few.shown(0)
+    prior = np.full((12, 3), 1 / 3, dtype=np.float32)
+    few.priors[taught, y.tobytes()] = prior
+    within = Graph.from_edges([[u, v] for u in range(12) for v in range(u) if y[u] == y[v]])
+    across = Graph.from_edges([[u, v] for u in range(12) for v in range(u) if y[u] != y[v]])
+    for graph, mu2 in ((within, 0.5), (across, 0.0)):
+        expected = taught.propagated(graph, y, prior, mu2)
+        np.testing.assert_array_equal(taught.targets(few, graph, 0).numpy(), expected)
+    assert taught._foresight(within, y, prior, 0.0) == pytest.approx(0.5)  # three that tie share rank 2
+    assert taught._foresight(within, y, prior, 0.5) == 1.0
+
+
+def test_without_neighbours_a_target_is_the_mean_of_label_and_linear_model(few: Messages) -> None:
+    prior = np.tile(np.float32([0.5, 0.3, 0.2]), (12, 1))
+    told = Taught(mu1=3.0, mu3=1.0).propagated(few.graph, np.r_[1, np.full(11, -1)], prior, 0.0)
+    np.testing.assert_allclose(told[0], [0.125, 0.825, 0.05], rtol=1e-6)
+    np.testing.assert_allclose(told[1:], prior[1:], rtol=1e-6)
 
 
 def constant(value: float) -> Scorer:

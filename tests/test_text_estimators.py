@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,17 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch import nn
 
-from ngm import CoTraining, EdgeLoader, Graph, LabeledKFold, NGMClassifier, NGMRegressor, load, text_graph
+from ngm import (
+    CoTraining,
+    EdgeLoader,
+    Graph,
+    LabeledKFold,
+    NGMClassifier,
+    NGMRegressor,
+    SelfTraining,
+    load,
+    text_graph,
+)
 from ngm.methods import readers
 from ngm.methods.readers import Texts
 from ngm.methods.recipes import TEXT_RECIPES
@@ -92,10 +103,10 @@ def test_predictions_do_not_depend_on_pieces_or_order(network: str, monkeypatch:
 
 
 def test_pieces_hold_each_row_once_and_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_POSITIONS", 12)
-    rows = quantize(["a" * length for length in (5, 1, 3, 30, 1, 4, 2)])
+    monkeypatch.setattr(readers, "_POSITIONS", 512)
+    rows = quantize(["a" * length for length in (200, 1, 3, 900, 1, 250, 2)])
     pieces = Texts([""] * 7, rows).pieces()
-    assert [rows.lengths[p].tolist() for p in pieces] == [[1, 1, 2, 3], [4, 5], [30]]
+    assert [rows.lengths[p].tolist() for p in pieces] == [[1, 1, 2, 3], [200, 250], [900]]  # short ones count as 128
     assert sorted(torch.cat(pieces).tolist()) == list(range(7))
 
 
@@ -312,10 +323,12 @@ def test_a_run_folder_needs_no_file_of_word_vectors(tmp_path: Path) -> None:
     assert back.word_vectors == str(tmp_path / "words.npz")
 
 
-def test_word_vectors_in_memory_are_null_in_the_settings_and_noted_beside_the_vocabulary(tmp_path: Path) -> None:
+def test_word_vectors_in_memory_are_noted_by_their_size_and_not_kept(tmp_path: Path) -> None:
     NGMClassifier(**QUICK, **SAVED["vectors"]).fit(TEXTS, Y).save(tmp_path)
     settings = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["settings"]
-    assert (settings["word_vectors"], settings["thesaurus"]) == (None, None)
+    noted = ("in memory: WordVectors(3 words, 3 wide)", "in memory: Thesaurus(4 words)")
+    assert (settings["word_vectors"], settings["thesaurus"]) == noted
+    assert load(tmp_path).word_vectors is None
     text = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["text"]
     assert text["words"] == Vocabulary.of(TEXTS).words
     assert text["width"] == 3
@@ -353,13 +366,24 @@ def test_clones_searches_and_folds_take_lists_of_texts() -> None:
     labels = np.where(Y == None, -1, Y == "pets").astype(int)  # noqa: E711
     plain = NGMClassifier(network="lstm", **QUICK | {"epochs": 1})
     for x in (TEXTS, tuple(TEXTS)):
-        scores = cross_val_score(plain, list(x), labels, cv=LabeledKFold(2), params={"graph": GRAPH})
+        scores = cross_val_score(plain, x, labels, cv=LabeledKFold(2), params={"graph": GRAPH})
         assert scores.shape == (2,)
     search = GridSearchCV(plain, {"alpha_uu": [0.0, 0.1]}, cv=LabeledKFold(2)).fit(TEXTS, labels, graph=GRAPH)
     assert search.predict(TEXTS).shape == (24,)
 
 
-def test_training_in_rounds_takes_lists_of_texts() -> None:
-    model = CoTraining(NGMClassifier(network="lstm", **QUICK, validation=0.25), rounds=2).fit(TEXTS, Y, graph=GRAPH)
+@pytest.mark.filterwarnings("ignore:.*text:UserWarning")
+@pytest.mark.parametrize("method", [CoTraining, SelfTraining])
+def test_in_rounds_empty_texts_are_never_labelled(method: type[CoTraining] | type[SelfTraining]) -> None:
+    texts, labels = list(TEXTS), list(Y)
+    texts[20], labels[20] = " ", None
+    model = method(NGMClassifier(network="lstm", **QUICK), rounds=3).fit(texts, labels, graph=GRAPH)
+    assert len(model.history_) > 1
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series])
+def test_training_in_rounds_takes_texts_in_any_form(form: Callable[[list[str]], Sequence[str]]) -> None:
+    network = NGMClassifier(network="lstm", **QUICK, validation=0.25)
+    model = CoTraining(network, rounds=2).fit(form(TEXTS), Y, graph=GRAPH)
     assert model.predict(TEXTS).shape == (24,)
     assert all(record.validation is not None for record in model.history_)

@@ -160,3 +160,9 @@ def test_global_random_state_is_left_alone() -> None:
 def test_what_cannot_be_is_said_in_one_line(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make()
+
+
+def test_of_a_text_that_is_too_long_the_end_is_read() -> None:
+    vocabulary = Vocabulary(["a", "b"])
+    assert vocabulary.read(["a b a b b"], length=2)[[0]].tolist() == [[3, 3]]
+    assert vocabulary.read(["a " * 2000 + "b"]).lengths.tolist() == [1024]

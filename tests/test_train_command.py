@@ -271,6 +271,14 @@ WRONG = [
         "--network is 'lstmm' (did you mean 'lstm'?); choose from charcnn, charcnn-small, charcnn-large, lstm",
     ),
     ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from paper, strong"),
+    (
+        (*TRAIN, "--recipe", "strong", "--no-graph"),
+        "--recipe strong learns from a graph, and --no-graph is given; leave out one of them",
+    ),
+    (
+        (*TRAIN, "--patience", "2", "--validation", "0"),
+        "--patience waits for accuracy on validation texts, and --validation is 0; give a share",
+    ),
     ((*TRAIN, "--graph", "g", "--no-graph"), "both --graph and --no-graph are given; choose one"),
     ((*TRAIN, "--graph", "g", "-k", "3"), "-k is for a graph made here, and --graph is given; leave it out"),
     ((*TRAIN, "--alpha", "1", "--no-graph"), "--alpha is about a graph, and --no-graph is given; leave it out"),

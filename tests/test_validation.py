@@ -242,3 +242,19 @@ def test_folds_of_whole_numbers_are_not_stratified_where_told_so() -> None:
     y = np.array([-1.0, 0.0, 1.0, np.nan, 2.0, 3.0])
     scored = [test.tolist() for _, test in LabeledKFold(5, stratify=False).split(np.zeros((6, 1)), y)]
     assert sorted(row for rows in scored for row in rows) == [0, 1, 2, 4, 5]
+
+
+def test_validation_never_takes_the_last_label_of_a_class() -> None:
+    x = np.zeros((8, 1), dtype=np.float32)
+    for seed in range(5):
+        model = NGMClassifier(epochs=1, validation=0.5, seed=seed).fit(x, [0, 0, 0, 1, 2, -1, -1, -1])
+        assert 1 <= model.num_validation_ <= 3
+        assert model.num_labeled_ == 5 - model.num_validation_
+        assert len(model.classes_) == 3
+
+
+def test_validation_that_could_only_take_last_labels_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"0\.4 of 2 labelled rows, which would take all labels of a class; label more rows"
+    ):
+        NGMClassifier(validation=0.4).fit(np.zeros((4, 1)), [0, 1, -1, -1])

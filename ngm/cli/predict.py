@@ -64,7 +64,10 @@ def predict_command(
         raise ValueError(f"give --text; the columns of {table.name} are {', '.join(table.columns)}")
     key = _key(table, id_column)
     found = _Found()
-    with bar(-(-len(table) // _AT_ONCE), quiet=as_json) as step, _written(output, key, table, model) as write:
+    with (
+        bar(-(-len(table) // _AT_ONCE), quiet=as_json) as step,
+        _written(output, key, _type(table, id_column), model) as write,
+    ):
         for first in range(0, len(table), _AT_ONCE):
             step("reading texts")
             some = replace(table, sql=f"SELECT * FROM ({table.sql}) LIMIT {_AT_ONCE} OFFSET {first}")
@@ -112,7 +115,7 @@ class _Found:
             known = ~unlabeled_rows(y)
             self.known += int(known.sum())
             pairs = zip(y[known].tolist(), np.array(chosen, dtype=object)[known].tolist(), strict=True)
-            self.right += sum(str(mine) == str(theirs) for mine, theirs in pairs)
+            self.right += sum(mine == theirs or str(mine) == str(theirs) for mine, theirs in pairs)
         return shares
 
     def accuracy(self) -> float | None:
@@ -164,7 +167,7 @@ def _key(table: Table, id_column: str | None) -> str:
 
 
 @contextmanager
-def _written(output: Path, key: str, table: Table, model: NGMClassifier) -> Iterator[_Write]:
+def _written(output: Path, key: str, kind: str, model: NGMClassifier) -> Iterator[_Write]:
     """Adds ids, classes and probabilities to the output, which is there in whole at the end or not at all."""
     with file_written_whole(output) as part:
         parquet = output.suffix.lower() in _PARQUET
@@ -179,9 +182,7 @@ def _written(output: Path, key: str, table: Table, model: NGMClassifier) -> Iter
 
                 yield write
             if parquet:
-                _to_parquet(
-                    lines, part, {key: _type(table, key), "class": _kind(model.classes_), "probability": "DOUBLE"}
-                )
+                _to_parquet(lines, part, {key: kind, "class": _kind(model.classes_), "probability": "DOUBLE"})
         finally:
             if parquet:
                 lines.unlink(missing_ok=True)
@@ -193,8 +194,8 @@ def _to_parquet(lines: Path, file: Path, types: dict[str, str]) -> None:
     connect().execute(copy_to(rows, file))
 
 
-def _type(table: Table, key: str) -> str:
-    return _kind(table.column(key)) if key in table.columns else "BIGINT"
+def _type(table: Table, id_column: str | None) -> str:
+    return "BIGINT" if id_column is None else _kind(table.column(id_column))
 
 
 def _kind(values: NDArray[np.generic]) -> str:

@@ -156,11 +156,11 @@ def _intents(
 
 def _shown(table: Table, show: Callable[[Table], None], plot: Path | None, as_json: bool) -> None:
     """Draws the table if asked to, and prints it in one form or the other."""
-    if plot is not None:
+    if plot is not None and table.rows:
         draw(Table(table.name, [row for row in table.rows if row.metric == "accuracy"], table.notes), plot)
     if as_json:
         print_json(table.as_json())
         return
     show(table)
-    if plot is not None:
+    if plot is not None and table.rows:
         out.print(f"Drawn in {escape(str(plot))}", highlight=False)

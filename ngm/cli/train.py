@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -62,7 +61,9 @@ def train_command(
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Weight of the graph, for all kinds of edges.")] = None,
     epochs: Annotated[int | None, typer.Option(help="At most; else as many as the recipe says.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Edges in a batch.", show_default="128")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(help="Edges in a batch; texts where no edges are used.", show_default="128")
+    ] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Size of a step.", show_default="0.002")] = None,
     validation: Annotated[
         float, typer.Option(help="Share of the labelled texts to keep the best epoch by; 0: none.")
@@ -96,6 +97,8 @@ def train_command(
     start = time.perf_counter()
     recipe = recipe or ("strong" if alpha is None and not no_graph else "paper")
     _check(network, recipe, graph, no_graph, {"-k": k, "--alpha": alpha, "--control": control or None}, validation)
+    if patience is not None and not validation:
+        raise ValueError("--patience waits for accuracy on validation texts, and --validation is 0; give a share")
     if vectors is not None and (graph is not None or no_graph) and recipe != "strong" and network not in WORD_NETWORKS:
         raise ValueError("--vectors has nothing to do: it is for a graph made here, for lstm and for strong")
     Run.check(output)
@@ -189,11 +192,6 @@ class _Told:
             "seconds": round(self.seconds, 3),
         }
 
-    @property
-    def num_validation(self) -> int:
-        """How many labelled texts the accuracies are of."""
-        return math.ceil(cast(float, self.model.validation) * int((~unlabeled_rows(self.data.y)).sum()))
-
     def control(self) -> dict[str, JSON]:
         """Both accuracies as rows, for `metrics.json`; nothing where there is no control."""
         rows: dict[str, JSON] = {}
@@ -221,6 +219,12 @@ def column_names(given: str, table: Table) -> list[str]:
 def labels_of(table: Table, name: str) -> NDArray[np.generic]:
     """(n,) labels, None or NaN where there is none; a label of blanks is none."""
     values = table.column(name)
+    if values.dtype.kind == "f":  # whole numbers beside gaps, as pandas writes them
+        there = values[np.isfinite(values)]
+        if len(there) and not np.isinf(values).any() and bool((there % 1 == 0).all()):
+            whole = np.empty(len(values), dtype=object)
+            whole[:] = [None if v != v else int(v) for v in values.tolist()]
+            return whole
     if values.dtype.kind != "O":
         return values if values.dtype.kind in "iufbU" else values.astype(str)
     there = values.tolist()
@@ -253,6 +257,8 @@ def _check(
     for option, given in of_graphs.items():
         if given is not None and no_graph:
             raise ValueError(f"{option} is about a graph, and --no-graph is given; leave it out")
+    if no_graph and recipe == "strong":
+        raise ValueError("--recipe strong learns from a graph, and --no-graph is given; leave out one of them")
     if of_graphs["--control"] and not validation:
         raise ValueError("--control compares accuracies on validation texts, and --validation is 0; give a share")
 
@@ -354,6 +360,6 @@ def _facts(told: _Told) -> dict[str, str]:
     facts["epochs"] = f"{said['epochs']:,}, of which {cast(int, said['best_epoch']) + 1:,} is kept"
     for name, accuracy in (("accuracy", said["accuracy"]), ("without the graph", said["accuracy_without_graph"])):
         if accuracy is not None:
-            facts[name] = f"{accuracy:.3f} on {told.num_validation:,} validation texts, whose labels were hidden"
+            facts[name] = f"{accuracy:.3f} on {told.model.num_validation_:,} validation texts, whose labels were hidden"
     facts["seconds"] = f"{told.seconds:.1f}"
     return facts

@@ -7,7 +7,8 @@ remains of HTML (`&lt;b&gt;`, `#36;`, `quot;`) and backslashes for line breaks a
 Where `train.csv` is not at hand, `train_partial.csv` of the same form does, a part of it. Articles without a class
 come from `unlabeled_all.csv` or else `unlabeled.csv`: one quoted column with the text, or title and description in two.
 Those that are also among the training or test articles are left out. `classes.txt`, where it is there, has the name of
-a class per line.
+a class per line. This file and `unlabeled_all.csv`, of which there is no official copy, are taken as they are; the
+others are checked by sha256.
 """
 
 from __future__ import annotations

@@ -111,11 +111,13 @@ def read_json(file: Path, name: str = "clinc150", keep: tuple[str, ...] | None =
     try:
         lists = json.loads(content)
         chosen = [[(text, label) for text, label in lists[part] if keep is None or label in keep] for part in _PARTS]
+        if not all(isinstance(said, str) for pairs in chosen for pair in pairs for said in pair):
+            raise TypeError("a text or an intent is no string")
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{file} cannot be read ({type(error).__name__}: {error}); give lists train, val and test of [text, intent]"
         ) from None
-    parts = [Part([str(text) for text, _ in pairs], [str(label) for _, label in pairs]) for pairs in chosen]
+    parts = [Part([text for text, _ in pairs], [label for _, label in pairs]) for pairs in chosen]
     paths = [file.with_name(f"{file.name}, {part}") for part in _PARTS]
     return _joined(name, paths, [check_texts(path, part) for path, part in zip(paths, parts, strict=True)], note)
 

@@ -174,6 +174,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         count = len(self.classes_)
         if isinstance(inputs, Texts):
             words, told = text_targets(inputs.strings, targets, labeled, graphs, count, inputs.vectors)
+            told = told & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
         else:
             words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.seed)
         return from_first(words), told

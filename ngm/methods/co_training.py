@@ -75,7 +75,7 @@ class CoTraining(InRounds):
         """Trains in rounds.
 
         Args:
-            x: Given, a row per node.
+            x: Inputs or texts, a row per node.
             y: (n,) classes, -1, None or NaN = unlabelled.
             graph: Graph over the rows.
             truth: (n,) true classes where known; only for `history_`, never for training.
@@ -130,6 +130,7 @@ class CoTraining(InRounds):
             values = one_hot(taught.values.argmax(axis=1), len(known.classes))
         if prior is None:
             told &= taught.reached
+        told &= ~known.blank
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
         targets: NDArray[np.float32] = np.where((told | seeds)[:, None], values, np.float32(-1))
         return targets

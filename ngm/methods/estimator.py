@@ -112,6 +112,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
+        self.num_validation_ = len(held_out.y)
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         self._widths = self._in_features(inputs), self._out_features(targets)
@@ -128,7 +129,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
                 targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
                 if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
-                    told = told & ~(labeled & ~held_out.labeled)
+                    told = told & ~(labeled & ~held_out.labeled) & inputs.filled
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing

@@ -102,6 +102,11 @@ class Texts:
         """(b, longest of these rows) padded with 0 at the end."""
         return self.rows[nodes]
 
+    @property
+    def filled(self) -> Tensor:
+        """(n,) mask of the texts with anything in them."""
+        return torch.tensor([bool(text.strip()) for text in self.strings])
+
     def take(self, nodes: Tensor) -> Texts:
         """Some of them, in this order."""
         return Texts([self.strings[i] for i in nodes.tolist()], self.rows.take(nodes))
@@ -109,7 +114,7 @@ class Texts:
     def pieces(self) -> list[Tensor]:
         """Ids of all rows, those of like length together, in pieces that fit into memory with their padding."""
         order = torch.argsort(self.rows.lengths, stable=True)
-        longest = self.rows.lengths[order].clamp(min=1).tolist()
+        longest = self.rows.lengths[order].clamp(min=128).tolist()  # what a character network sees of any text
         pieces, start = [], 0
         for end in range(1, len(order) + 1):
             if end == len(order) or (end + 1 - start) * longest[end] > _POSITIONS:
@@ -148,21 +153,21 @@ def as_texts(network: str, x: object) -> list[str]:
     remedy = "give a list of strings, or set network='ffnn' for a table of numbers"
     if isinstance(x, str):
         raise ValueError(f"network {network!r} reads texts, and x is one string; give a list of them")
-    listed = _listed(x)
-    if listed is None:
+    rows = listed(x)
+    if rows is None:
         shape = f" of shape {tuple(x.shape)}" if hasattr(x, "shape") else ""
         raise ValueError(f"network {network!r} reads texts, and x is a {type(x).__name__}{shape}; {remedy}")
-    if not listed:
+    if not rows:
         raise ValueError(f"network {network!r} reads texts, and x has none; give at least one")
-    if not any(isinstance(text, str) for text in listed):
-        raise ValueError(f"network {network!r} reads texts, and row 0 of x is {_short(listed[0])}; {remedy}")
-    return checked_texts(None if type(text).__name__ == "NAType" else text for text in listed)
+    if not any(isinstance(text, str) for text in rows):
+        raise ValueError(f"network {network!r} reads texts, and row 0 of x is {_short(rows[0])}; {remedy}")
+    return checked_texts(None if type(text).__name__ == "NAType" else text for text in rows)
 
 
 def refuse_texts(network: object, x: object) -> None:
     """Says what to do with texts beside a network that takes numbers."""
-    listed = _listed(x) or []
-    if not isinstance(next((text for text in listed if text is not None), None), str):
+    rows = listed(x) or []
+    if not isinstance(next((text for text in rows if text is not None), None), str):
         return
     if callable(network):
         raise ValueError(
@@ -210,7 +215,7 @@ def check_texts(texts: Texts, labeled: Tensor, reader: Reader) -> None:
         labeled: (n,) mask.
         reader: Has read them.
     """
-    empty = np.array([not text.strip() for text in texts.strings])
+    empty = ~texts.filled.numpy()
     taught = np.flatnonzero(empty & labeled.numpy())
     if len(taught):
         raise ValueError(
@@ -256,7 +261,7 @@ def _word_vectors(given: str | Path | WordVectors | None, texts: list[str]) -> W
     return WordVectors.read(given, keep={word for text in texts for word in (*words_of(text), *tokens_of(text))})
 
 
-def _listed(x: object) -> list[object] | None:
+def listed(x: object) -> list[object] | None:
     """What x lists, one thing per row; None where it is no list."""
     if isinstance(x, list | tuple):
         return list(x)

@@ -19,7 +19,7 @@ from ngm.distributed import process_group
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.propagation import LabelPropagation
-from ngm.methods.readers import Given
+from ngm.methods.readers import Given, listed, reads_texts
 from ngm.methods.targets import as_array, encode_classes, unlabeled_rows
 from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
@@ -58,12 +58,14 @@ class Known:
         truth: (n,) true class numbers, -1 where unknown.
         classes: (C,) class names.
         validation: (x, y) of the validation rows, or None.
+        blank: (n,) mask of texts without anything in them, which are never labelled.
     """
 
     labels: NDArray[np.int64]
     truth: NDArray[np.int64]
     classes: NDArray[np.generic]
     validation: tuple[Inputs, NDArray[np.int64]] | None
+    blank: NDArray[np.bool_]
 
 
 def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: ArrayLike | None) -> Known:
@@ -102,7 +104,9 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
     true = np.full(rows, -1) if truth is None else _numbers(truth, encoded.classes)
     if len(true) != rows:
         raise ValueError(f"truth has {len(true)} entries for {rows} rows; give a class per row, -1 where unknown")
-    return Known(labels, true, encoded.classes, validation)
+    texts = listed(x) if reads_texts(getattr(estimator, "network", None)) else None
+    blank = [not (isinstance(text, str) and text.strip()) for text in texts] if texts else [False] * rows
+    return Known(labels, true, encoded.classes, validation, np.array(blank))
 
 
 def measured_round(
@@ -267,8 +271,9 @@ def _some(x: Given, ids: Tensor) -> Inputs:
         return cast(Inputs, x.iloc[ids.numpy()])
     if sp.issparse(x):
         return cast(Inputs, cast(sp.csr_array, x).tocsr()[ids.numpy()])
-    if isinstance(x, list | tuple) and isinstance(x[0], str):
-        return cast(Inputs, [x[i] for i in ids.tolist()])  # an array would make them all as long as the longest
+    rows = listed(x)
+    if rows is not None and any(isinstance(row, str) for row in rows):
+        return cast(Inputs, [rows[i] for i in ids.tolist()])  # an array would make them all as long as the longest
     if isinstance(x, list):
         return cast(Inputs, np.asarray(x)[ids.numpy()])
     return take_rows(x, ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32)

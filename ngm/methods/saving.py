@@ -19,6 +19,7 @@ from ngm.training import History, load_into
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
+_NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
 _MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
 
 
@@ -132,12 +133,13 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
 def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
     """The estimator's fields; a function is noted by its name, a validation pair by its sizes.
 
-    Word vectors and a thesaurus are noted by their files; in memory they are null, since prediction needs neither.
+    Word vectors and a thesaurus are noted by their files, those in memory by their sizes: prediction needs neither.
     """
     settings = {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator)}
-    for name in ("word_vectors", "thesaurus"):
-        if not isinstance(getattr(estimator, name), str | Path):
-            settings[name] = None
+    for name in _NOT_KEPT:
+        value = getattr(estimator, name)
+        if value is not None and not isinstance(value, str | Path):
+            settings[name] = f"{_IN_MEMORY}{value}"
     return settings
 
 
@@ -167,7 +169,9 @@ def _made(
         raise ValueError(
             f"{folder}/config.json has unknown settings {', '.join(unknown)}; was it written by a newer release?"
         )
-    estimator = kind(**{k: tuple(v) if k == "hidden" else v for k, v in settings.items()})  # type: ignore[arg-type]
+    gone = {name: None for name in _NOT_KEPT if str(settings.get(name)).startswith(_IN_MEMORY)}
+    given = {**settings, **gone}
+    estimator = kind(**{k: tuple(v) if k == "hidden" else v for k, v in given.items()})  # type: ignore[arg-type]
     if network is not None:
         estimator.network = network
     elif str(settings.get("network")).startswith("function "):

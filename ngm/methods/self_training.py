@@ -89,7 +89,7 @@ class SelfTraining(InRounds):
         """Grows the labelled set round by round.
 
         Args:
-            x: Given, a row per node.
+            x: Inputs or texts, a row per node.
             y: (n,) classes, -1, None or NaN = unlabelled.
             graph: Graph over the rows.
             truth: (n,) true classes where known; only for `history_`, never for training.
@@ -157,7 +157,7 @@ class SelfTraining(InRounds):
     ) -> tuple[NDArray[np.bool_], str]:
         """((n,) mask of nodes to label now, why there are none)."""
         chosen = np.zeros(len(labels), dtype=bool)
-        open_ = labels < 0
+        open_ = (labels < 0) & ~known.blank
         if self.candidates == "neighbors" and graph is not None:
             open_ &= pull(graph) @ (labels >= 0).astype(np.float32) > 0
         if not open_.any():

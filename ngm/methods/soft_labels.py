@@ -61,8 +61,8 @@ def soft_labels(
     Returns:
         ((n, C) float32 shares, (n,) mask of the nodes that have any: all, or those that a label reaches if no vectors).
     """
-    weighed = blend or Blend()
-    shares = targets if targets.is_floating_point() else F.one_hot(targets.clamp(min=0), num_classes).float()
+    weighed, labeled = blend or Blend(), labeled.bool()
+    shares = targets if targets.is_floating_point() else F.one_hot(targets.long().clamp(min=0), num_classes).float()
     seeds = sp.csr_array((shares * labeled[:, None]).numpy())  # rows without an entry are unlabelled
     classes = shares.argmax(dim=1).numpy()
     prior = None if vectors is None else _prior(vectors, classes, labeled.numpy(), num_classes, weighed.c)

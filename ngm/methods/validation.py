@@ -91,7 +91,26 @@ def _share(share: float, y: Tensor, labeled: Tensor, seed: int) -> Tensor:
             raise ValueError(
                 f"validation is {share} of {len(ids)} labelled rows, which leaves none on one side; give node ids"
             ) from None
+    if strata is not None:
+        chosen = _sparing(ids, chosen, strata, share)
     return torch.from_numpy(np.sort(chosen))
+
+
+def _sparing(
+    ids: NDArray[np.int64], chosen: NDArray[np.int64], strata: NDArray[np.int64], share: float
+) -> NDArray[np.int64]:
+    """The chosen rows without one of each class that would have no label left to learn from."""
+    taken = np.isin(ids, chosen)
+    left = np.bincount(strata[~taken], minlength=int(strata.max()) + 1)
+    classes, first = np.unique(np.where(taken, strata, -1), return_index=True)
+    taken[first[(classes >= 0) & (left[classes] == 0)]] = False
+    spared = ids[taken]
+    if not len(spared):
+        raise ValueError(
+            f"validation is {share} of {len(ids)} labelled rows, which would take all labels of a class; label more "
+            "rows, or train without validation (on the command line: --validation 0)"
+        )
+    return spared
 
 
 def _named(ids: Sequence[int], labeled: Tensor) -> Tensor:

@@ -112,6 +112,8 @@ class CharCNN(nn.Module):
 
     def frames(self, codes: Tensor) -> Tensor:
         """(b, L) codes -> (b, channels, num_frames) of the last convolution, blanks behind the texts filled in."""
+        if not len(codes):
+            return self.first.weight.new_zeros(0, self.size.frames, self.num_frames)
         blank = self._convolve(codes.new_zeros(1, self.size.field))  # (1, channels, 1)
         needed = self._needed(codes)
         order = torch.argsort(needed, stable=True)

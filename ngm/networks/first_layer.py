@@ -59,15 +59,17 @@ class _LookUp(torch.autograd.Function):
         kernel, rows, frames = ctx.shape  # type: ignore[attr-defined]
         length = codes.shape[1]
         # as many rows of zeros before each text as it lacks outputs, so that place q - j is there for every q and j
-        padded = F.pad(gradient, (0, 0, kernel - 1, kernel - 1)).reshape(-1, frames)
+        exact = gradient if gradient.dtype == torch.float64 else gradient.float()  # sparse products know no bfloat16
+        padded = F.pad(exact, (0, 0, kernel - 1, kernel - 1)).reshape(-1, frames)
         flat = codes.reshape(-1).cpu().numpy().astype(np.uint8)
         order = torch.from_numpy(np.argsort(flat, kind="stable")).to(gradient.device)  # a radix sort, bytes being small
-        starts = torch.from_numpy(np.concatenate([[0], np.bincount(flat, minlength=rows).cumsum()]))
+        starts = torch.from_numpy(np.concatenate([[0], np.bincount(flat, minlength=rows).cumsum()])).to(order.device)
         width = gradient.shape[1] + 2 * (kernel - 1)
         place = order // length * width + order % length + kernel - 1
-        ones = gradient.new_ones(len(order))
-        out = [
-            torch.sparse_csr_tensor(starts, place - j, ones, (rows, len(padded)), check_invariants=False) @ padded
-            for j in range(kernel)
-        ]
-        return None, torch.stack(out)
+        ones = padded.new_ones(len(order))
+        with torch.autocast(gradient.device.type, enabled=False):
+            out = [
+                torch.sparse_csr_tensor(starts, place - j, ones, (rows, len(padded)), check_invariants=False) @ padded
+                for j in range(kernel)
+            ]
+        return None, torch.stack(out).to(gradient.dtype)

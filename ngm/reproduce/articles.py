@@ -226,7 +226,8 @@ def _task(articles: Articles, method: Method, shown: Ids, seed: int) -> tuple[Ed
         distance="cross_entropy",
         scaling="mean",
     )
-    edges = -(-graph.num_edges * BATCH // int(labeled.sum()))  # as many batches as the labelled articles alone have
+    # as many batches as the labelled articles alone have; where they are few, not all edges at once
+    edges = min(-(-graph.num_edges * BATCH // int(labeled.sum())), 4 * BATCH)
     return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
 
 

@@ -290,20 +290,9 @@ class Network:
     def __call__(self, messages: Messages, seed: int) -> Scored:
         """Trains one network."""
         data = messages.data
-        graph = messages.shuffled(seed) if self.edges == "shuffled" else messages.graph
-        y = self._smoothed(messages, seed) if self.taught is None else self.taught.targets(messages, graph, seed)
-        train_part, validation, test = (
-            messages.vocabulary.read(messages.part(ids)) for ids in (data.train, data.validation, data.test)
-        )
-        loader = EdgeLoader(
-            train_part,
-            y,
-            graph if self.alpha else None,
-            batch_size=self.batch_size if self.alpha else self.batch_size // 4,
-            seed=seed,
-            labels="every_batch",
-        )
+        loader = self._loader(messages, seed)
         loss = NGMLoss(alpha_ll=self.alpha, alpha_lu=self.alpha, alpha_uu=self.alpha, distance="l2", scaling="mean")
+        validation, test = (messages.vocabulary.read(messages.part(ids)) for ids in (data.validation, data.test))
         with seeded(seed):
             network = LSTM(len(messages.vocabulary), len(data.classes), dropout=self.dropout, vectors=messages.table)
 
@@ -322,6 +311,17 @@ class Network:
             evaluate=evaluate,
         )
         return Scored(logits(network, validation), logits(network, test))
+
+    def _loader(self, messages: Messages, seed: int) -> EdgeLoader:
+        graph = messages.shuffled(seed) if self.edges == "shuffled" else messages.graph
+        return EdgeLoader(
+            messages.vocabulary.read(messages.part(messages.data.train)),
+            self._smoothed(messages, seed) if self.taught is None else self.taught.targets(messages, graph, seed),
+            graph if self.alpha else None,
+            batch_size=self.batch_size if self.alpha else self.batch_size // 4,
+            seed=seed,
+            labels="every_batch",
+        )
 
     def _smoothed(self, messages: Messages, seed: int) -> Tensor:
         """(t, C) labels, softened; rows of -1 where they are hidden."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngm.text.ragged import Ragged
+from ngm.text.ragged import Ragged, row_numbers
 from ngm.text.rewritten import Rewritten
 
 
@@ -39,7 +39,7 @@ class Cut:
 
     def __getitem__(self, nodes: Tensor | slice | Sequence[int]) -> Tensor:
         """(b, longest of these rows as cut) padded with blanks at the end."""
-        ids = torch.arange(len(self))[nodes] if isinstance(nodes, slice) else torch.as_tensor(nodes).long().reshape(-1)
+        ids = row_numbers(nodes, len(self))
         whole, start, length = self.rows[ids], self._start[ids], self._length[ids]
         place = torch.arange(max(int(length.max()) if len(ids) else 0, 1))
         moved = whole.gather(1, (start[:, None] + place).clamp_(max=whole.shape[1] - 1))

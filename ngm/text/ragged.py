@@ -26,9 +26,7 @@ class Ragged:
 
     def __getitem__(self, nodes: Tensor | slice | Sequence[int]) -> Tensor:
         """(b, longest of these rows, at least 1) padded with blanks at the end, of the type of `values`."""
-        if isinstance(nodes, slice):
-            nodes = torch.arange(len(self))[nodes]
-        ids = torch.as_tensor(nodes, dtype=torch.int64).reshape(-1)
+        ids = row_numbers(nodes, len(self))
         start, length = self.offsets[ids], self.lengths[ids]
         width = max(int(length.max()) if len(ids) else 0, 1)
         place = torch.arange(width)
@@ -43,9 +41,22 @@ class Ragged:
         """(n,) int64."""
         return self.offsets.diff()
 
-    def take(self, nodes: Tensor) -> Ragged:
+    def take(self, nodes: Tensor | slice | Sequence[int]) -> Ragged:
         """These rows, in this order, as rows of their own."""
+        nodes = row_numbers(nodes, len(self))
         length = self.lengths[nodes]
         offsets = torch.cat([length.new_zeros(1), length.cumsum(0)])
         inside = torch.arange(int(offsets[-1])) - offsets[:-1].repeat_interleave(length)
         return Ragged(self.values[self.offsets[nodes].repeat_interleave(length) + inside], offsets)
+
+
+def row_numbers(nodes: Tensor | slice | Sequence[int], count: int) -> Tensor:
+    """(b,) int64 rows from 0, given as a slice, a mask of `count` entries, or numbers that may count from the end.
+
+    >>> row_numbers([-1, 0], 3).tolist(), row_numbers(torch.tensor([False, True, True]), 3).tolist()
+    ([2, 0], [1, 2])
+    """
+    if not isinstance(nodes, slice):
+        nodes = torch.as_tensor(nodes)
+        nodes = nodes if nodes.dtype == torch.bool else nodes.long()
+    return torch.arange(count)[nodes].reshape(-1)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngm.text.ragged import Ragged
+from ngm.text.ragged import Ragged, row_numbers
 from ngm.text.thesaurus import Thesaurus
 
 
@@ -44,7 +44,7 @@ class Rewritten:
     def __getitem__(self, nodes: Tensor | slice | Sequence[int]) -> Tensor:
         """(b, longest of these rows) this epoch's rows, padded as `Ragged` pads."""
         rows = self._this_epoch()
-        return rows[self._place[nodes if isinstance(nodes, slice) else torch.as_tensor(nodes, dtype=torch.int64)]]
+        return rows[self._place[row_numbers(nodes, len(self))]]
 
     @property
     def lengths(self) -> Tensor:

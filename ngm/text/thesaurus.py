@@ -82,6 +82,8 @@ class Thesaurus:
                 raise ValueError(f"{word!r} cannot be found in a text; give single words in lower case")
             if isinstance(terms, str) or not terms:
                 raise ValueError(f"the synonyms of {word!r} are {terms!r}; give a list of at least one")
+            if not all(isinstance(term, str) and term.strip() for term in terms):
+                raise ValueError(f"the synonyms of {word!r} are {terms!r}; give words")
 
     def __repr__(self) -> str:
         """`Thesaurus(50,000 words)`."""

@@ -20,6 +20,7 @@ from ngm.text.vectors import WordVectors
 from ngm.text.words import checked_texts
 
 PADDING, UNKNOWN = 0, 1
+LENGTH = 1024  # tokens that are read of a text, at most
 _FIRST = 2  # row of the first word
 _SMALL = 0.1  # size of drawn vectors, as a share of that of those found
 _TOKEN = re.compile(r"[^\W_]+|\S")
@@ -102,18 +103,19 @@ class Vocabulary:
             )
         return cls(kept[:most])
 
-    def read(self, texts: Iterable[object]) -> Ragged:
+    def read(self, texts: Iterable[object], length: int = LENGTH) -> Ragged:
         """Texts as rows of the vocabulary.
 
         Args:
             texts: n texts; None and NaN are texts without tokens.
+            length: Tokens to read of a text, at most; of a longer one the end is read, as `quantize` does.
 
         Returns:
             n runs of int32, none shorter than 1: a text without tokens is one unknown token.
         """
         row_of, rows, offsets = _Lookup(self.index), array("i"), array("q", [0])
         for text in checked_texts(texts):
-            rows.extend([row_of[token] for token in tokens_of(text)] or [UNKNOWN])
+            rows.extend([row_of[token] for token in tokens_of(text)[-length:]] or [UNKNOWN])
             offsets.append(len(rows))
         return Ragged(torch.from_numpy(np.array(rows, dtype=np.int32)), torch.from_numpy(np.array(offsets)))
 
