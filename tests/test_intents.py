@@ -205,12 +205,13 @@ def test_without_neighbours_a_target_is_the_mean_of_label_and_linear_model(few: 
     np.testing.assert_allclose(told[1:], prior[1:], rtol=1e-6)
 
 
-def constant(value: float) -> Scorer:
-    """Says the same of every message but for the true intent, which gets `value`."""
+def constant(value: float, on_test: float | None = None) -> Scorer:
+    """Says 0.5 of every intent but the true one, which gets `value`; on test messages `on_test`, where given."""
 
     def scores(messages: Messages, seed: int) -> Scored:
-        data = messages.data
-        return Scored(*(0.5 + (value - 0.5) * np.eye(3)[data.y[ids]] for ids in (data.validation, data.test)))
+        data, values = messages.data, (value, value if on_test is None else on_test)
+        parts = zip(values, (data.validation, data.test), strict=True)
+        return Scored(*(0.5 + (said - 0.5) * np.eye(3)[data.y[ids]] for said, ids in parts))
 
     return scores
 
@@ -220,6 +221,13 @@ def test_development_messages_choose_and_test_messages_score(few: Messages) -> N
     found, chosen = intents.Cell(method, few).score(0)
     assert chosen == "right"
     assert found == {"mrr": 1.0, "accuracy": 1.0, "validation_mrr": 1.0}
+    method = Method(
+        "luck on the test messages", {"right": constant(0.9, on_test=0.1), "lucky": constant(0.1, on_test=0.9)}
+    )
+    assert intents.Cell(method, few).score(0) == (
+        {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": 1.0},
+        "right",
+    )
     found, _ = intents.Cell(Method("wrong", {"": constant(0.1)}), few).score(0)
     assert found == {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": pytest.approx(1 / 3)}
 
