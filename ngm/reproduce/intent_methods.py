@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.build.text import text_graph
-from ngm.datasets import Dataset, few_labels
+from ngm.datasets import Dataset, DatasetUnavailableError, few_labels
 from ngm.datasets.vectors import glove
 from ngm.graph import Graph
 from ngm.methods.propagation import LabelPropagation
@@ -53,9 +54,11 @@ class Messages:
 
     @cached_property
     def words(self) -> tuple[WordVectors, ...]:
-        """GloVe vectors 50 and 100 wide: the latter lack words of one letter, such as "I"."""
-        kept = {token for text in self.data.texts for token in tokens_of(text)}
-        return tuple(WordVectors.read(glove(width), keep=kept) for width in (50, 100))
+        """GloVe vectors 50 and 100 wide: the latter lack words of one letter, such as "I", and cannot be fetched."""
+        kept, files = {token for text in self.data.texts for token in tokens_of(text)}, [glove(50)]
+        with suppress(DatasetUnavailableError):
+            files.append(glove(100))
+        return tuple(WordVectors.read(file, keep=kept) for file in files)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -64,7 +67,7 @@ class Messages:
 
     @cached_property
     def table(self) -> Tensor:
-        """(V, 150) vectors that a network starts from."""
+        """(V, 150) vectors that a network starts from; (V, 50) where only those are at hand."""
         return torch.cat([self.vocabulary.vectors(words)[0] for words in self.words], dim=1)
 
     def part(self, ids: Ids) -> list[str]:
