@@ -18,7 +18,7 @@ help:
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,text,walks]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,text,walks,examples,export,images,logging]"
 	@touch $@
 
 .venv/ready-docs: .venv/ready

@@ -6,12 +6,16 @@ metrics.json          results, and why training stopped
 model.json            what the network needs to be made again: widths, classes
 weights.safetensors   the weights that predict
 checkpoint/           state.safetensors: the last epoch, for `resume`
+evidence/             predictions, hidden vectors and edges of the nodes, for the report (`ngm.evidence`)
+features.json         how x was made from a table, where `ngm train` made it
+report.html           the page that `ngm report` makes of all this
 """
 
 from __future__ import annotations
 
 import json
 import platform
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +34,7 @@ FORMAT = "ngm-run"
 VERSION = 1
 
 
-_FILES = ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "rounds.json", "config.json")
+_FILES = ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "rounds.json", "report.html", "config.json")
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Run:
         for name in _FILES:
             (run.folder / name).unlink(missing_ok=True)
         (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
+        if (run.folder / "evidence" / "evidence.json").exists():
+            shutil.rmtree(run.folder / "evidence")
         return run
 
     @classmethod

@@ -34,11 +34,13 @@ LAYERS = [
     "metrics",
     "distributed",
     "run",
+    "evidence",
     "training",
     "methods",
     "comparators",
     "datasets",
     "diagnosis",
+    "report",
     "__init__",  # the public names; only what stands below may say `from ngm import Graph`
     "reproduce",
     "cli",

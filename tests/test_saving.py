@@ -151,6 +151,9 @@ def test_a_run_folder_holds_the_files_that_are_documented(tmp_path: Path) -> Non
         "model.json",
         "weights.safetensors",
         "checkpoint/state.safetensors",
+        "evidence/evidence.json",
+        "evidence/nodes.parquet",
+        *(f"evidence/{name}.npy" for name in ("before", "edges", "graph", "hidden", "weight")),
     }
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     best = model.history_.epochs[model.history_.best_epoch]

@@ -90,6 +90,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         history_: Cost terms, |h| and validation metric of every epoch.
         edges_by_kind_: How many LL, LU and UU edges were trained on.
         n_iter_: Epochs done.
+        steps_per_epoch_: Batches in each.
         settings_: What was used where a setting is None.
         graphs_used_: For each graph, whether it was used; False where it told nothing.
         vocabulary_: Words of the training texts ("lstm").
@@ -193,6 +194,31 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             return {"micro_f1": f1(targets.numpy(), torch.sigmoid(logits).numpy(), average="micro")}
         truth = targets.argmax(dim=1) if self.task_ == "soft" else targets
         return {"accuracy": accuracy(truth.numpy(), logits.argmax(dim=1).numpy())}
+
+    def _say(self, outputs: Tensor) -> NDArray[np.object_]:
+        return self._in_words(self._squash(outputs))
+
+    def _say_targets(self, targets: Tensor) -> NDArray[np.object_]:
+        return self._in_words(targets)
+
+    def _in_words(self, shares: Tensor) -> NDArray[np.object_]:
+        """Numbers of classes (n,), or the largest of shares (n, C); of several labels, all above one half."""
+        names = [str(name) for name in self.classes_.tolist()]
+        if self.task_ == "labels":
+            words = ["; ".join(name for name, on in zip(names, row, strict=True) if on) for row in shares > 0.5]
+        else:
+            chosen = shares.argmax(dim=1) if shares.ndim == 2 else shares
+            words = [names[i] if i >= 0 else "" for i in chosen.tolist()]
+        return np.array(words, dtype=object)
+
+    def _certainty(self, outputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        shares = self._squash(outputs.double())
+        if self.task_ == "labels":  # how far the closest call is from one half
+            closest = (shares - 0.5).abs().min(dim=1).values
+            return (closest + 0.5).numpy(), (2 * closest).numpy()
+        ranked = shares.sort(dim=1, descending=True).values
+        second = ranked[:, 1] if ranked.shape[1] > 1 else torch.zeros(len(ranked))
+        return ranked[:, 0].numpy(), (ranked[:, 0] - second).numpy()
 
     def _describe(self) -> dict[str, JSON]:
         return {"task": self.task_, "classes": self.classes_.tolist(), "classes_type": self.classes_.dtype.str}

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from ngm.distances import Distance
 from ngm.distributed import process_group
+from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
@@ -29,6 +30,7 @@ from ngm.methods.recipes import Recipe, resolve
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
+from ngm.methods.witness import Witness
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
@@ -120,6 +122,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
         with process_group() as (rank, world):
+            kept = self.folder is not None and rank == 0
+            witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
@@ -135,7 +139,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
             run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
             self.history_ = self._train(loader, loss, held_out, run, on_epoch)
-            self._finish(loader, run if rank == 0 else None)
+            self._finish(loader, run if rank == 0 else None, witness)
         if self.history_.stopped == "interrupted":
             raise KeyboardInterrupt  # fitted and saved all the same
         return self
@@ -185,6 +189,19 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @abstractmethod
     def _metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
         """Validation metrics; the first is the one to raise."""
+
+    @abstractmethod
+    def _say(self, outputs: Tensor) -> NDArray[np.object_]:
+        """(n,) what the network's (n, c) outputs mean, in words."""
+
+    @abstractmethod
+    def _say_targets(self, targets: Tensor) -> NDArray[np.object_]:
+        """(n,) encoded targets in words."""
+
+    def _certainty(self, outputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(n,) probability of what is said and (n,) its lead over the next; NaN where there is none."""
+        unknown = np.full(len(outputs), np.nan)
+        return unknown, unknown
 
     @abstractmethod
     def _describe(self) -> dict[str, JSON]:
@@ -304,8 +321,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             on_epoch=on_epoch,
         )
 
-    def _finish(self, loader: EdgeLoader, run: Run | None) -> None:
-        self.n_iter_ = len(self.history_.epochs)
+    def _finish(self, loader: EdgeLoader, run: Run | None, witness: Witness | None = None) -> None:
+        self.n_iter_, self.steps_per_epoch_ = len(self.history_.epochs), len(loader)
         counts = [n for n, used in zip(loader.totals.num_edges, self.graphs_used_, strict=False) if used]
         by_kind = [sum(graph[kind] for graph in counts) for kind in EdgeKind]
         self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), by_kind, strict=True))
@@ -313,6 +330,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.network_.eval()
         if run is not None:
             saving.finish(self, run)
+        if run is not None and witness is not None:
+            write_evidence(run, witness.evidence())
 
     def _make_network(self, in_features: int, out_features: int, vectors: WordVectors | None = None) -> nn.Module:
         return make_network(self, in_features, out_features, vectors)
@@ -334,9 +353,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         out: NDArray[np.floating] = self._batched(check_features(self, x, reset=False), read).numpy()
         return out
 
-    def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
+    def _batched(self, inputs: Inputs, read: Callable[..., Tensor], only: Tensor | None = None) -> Tensor:
+        """What is read off the network for all rows, or for some of them by number."""
         self.network_.eval()
-        every = torch.arange(num_rows(inputs))
+        if only is not None and isinstance(inputs, Texts):
+            inputs, only = inputs.take(only), None
+        every = torch.arange(num_rows(inputs)) if only is None else only
         ids = inputs.pieces() if isinstance(inputs, Texts) else torch.split(every, PREDICTED_AT_ONCE)
         with torch.inference_mode():
             parts = [read(move_rows(take_rows(inputs, part, self.dtype_), self.device)).cpu() for part in ids]

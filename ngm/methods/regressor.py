@@ -86,6 +86,12 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     def _metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
         return {"negative_squared_error": -float((logits - targets).square().mean())}
 
+    def _say(self, outputs: Tensor) -> NDArray[np.object_]:
+        return self._say_targets(torch.from_numpy(outputs.double().numpy() * self.scale_ + self.mean_))
+
+    def _say_targets(self, targets: Tensor) -> NDArray[np.object_]:
+        return np.array(["; ".join(f"{value:.6g}" for value in row) for row in targets.tolist()], dtype=object)
+
     def _describe(self) -> dict[str, JSON]:
         return {"mean": self.mean_.tolist(), "scale": self.scale_.tolist(), "many": self.many_}
 

@@ -1,0 +1,180 @@
+"""What a run folder keeps of its nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import ngm
+from ngm import Graph
+from ngm.evidence import Evidence, edges_between, kept_nodes, read_evidence, shortened, write_evidence
+from ngm.run import Run
+
+PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], num_nodes=7)
+
+
+def points(seed: int = 0) -> tuple[np.ndarray, np.ndarray, Graph]:
+    """60 rows around two centres, of which six have a label, joined to their nearest."""
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.normal(-1, 0.6, (30, 3)), rng.normal(1, 0.6, (30, 3))]).astype(np.float32)
+    y = np.full(60, -1)
+    y[[0, 1, 2, 10]], y[[30, 31, 32, 40]] = 0, 1
+    return x, y, ngm.knn_graph(x, k=3, metric="euclidean")
+
+
+def evidence_of(folder: Path) -> Evidence:
+    found = read_evidence(Run.open(folder))
+    assert found is not None
+    return found
+
+
+def mask(*nodes: int) -> np.ndarray:
+    return np.isin(np.arange(7), nodes)
+
+
+def test_all_nodes_are_kept_where_they_are_few() -> None:
+    assert kept_nodes([PATH], mask(3)).tolist() == [0, 1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(("most", "kept"), [(1, [3]), (3, [2, 3, 4]), (5, [1, 2, 3, 4, 5]), (6, [0, 1, 2, 3, 4, 5])])
+def test_of_a_large_graph_what_is_nearest_to_a_label_is_kept(most: int, kept: list[int]) -> None:
+    assert kept_nodes([PATH], mask(3), most=most).tolist() == kept
+
+
+def test_neighbours_are_those_of_any_graph_in_any_direction() -> None:
+    other = Graph.from_edges([[6, 3]], num_nodes=7, directed=True)
+    assert kept_nodes([PATH, other], mask(3), most=4).tolist() == [2, 3, 4, 6]
+
+
+def test_where_labels_are_too_many_some_of_them_are_kept_and_nothing_else() -> None:
+    first = mask(0, 1, 2, 5)
+    kept = kept_nodes([PATH], first, most=2, seed=1)
+    assert len(kept) == 2
+    assert first[kept].all()
+
+
+def test_edges_between_kept_nodes_have_their_places_weights_and_graphs() -> None:
+    second = Graph(7, torch.tensor([[1, 6], [0, 5]]), torch.tensor([0.5, 0.25]))
+    edges, weight, graph = edges_between(np.array([0, 1, 5, 6]), [PATH, second])
+    assert edges.tolist() == [[0, 1], [0, 2], [1, 3]] or edges.tolist() == [[0, 1], [1, 3], [0, 2]]
+    assert sorted(weight.tolist()) == [0.25, 0.5, 1.0]
+    assert graph.tolist() == [0, 1, 1]
+
+
+def test_without_a_graph_there_are_no_edges() -> None:
+    edges, weight, graph = edges_between(np.array([0, 1]), [])
+    assert (edges.shape, weight.shape, graph.shape) == ((0, 2), (0,), (0,))
+
+
+def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: Path) -> None:
+    x, y, graph = points()
+    model = ngm.NGMClassifier(epochs=20, validation=[10, 40], folder=tmp_path / "run").fit(x, y, graph=graph)
+    found = evidence_of(tmp_path / "run")
+    assert found.row.tolist() == list(range(60))
+    assert found.whole
+    assert [row for row in range(60) if found.role[row] == "validation"] == [10, 40]
+    assert [row for row in range(60) if found.role[row] == "labelled"] == [0, 1, 2, 30, 31, 32]
+    assert found.label.tolist() == [None if label < 0 else str(label) for label in y.tolist()]
+    assert found.predicted.tolist() == [str(label) for label in model.predict(x).tolist()]
+    shares = np.sort(model.predict_proba(x), axis=1)
+    np.testing.assert_allclose(found.probability, shares[:, -1], atol=1e-6)
+    np.testing.assert_allclose(found.margin, shares[:, -1] - shares[:, -2], atol=1e-6)
+    np.testing.assert_array_equal(found.hidden, model.transform(x))
+    np.testing.assert_array_equal(found.edges, graph.edges.numpy())
+    assert (found.num_nodes, found.num_edges) == (60, graph.num_edges)
+
+
+def test_hidden_vectors_before_training_are_those_of_the_new_network(tmp_path: Path) -> None:
+    x, y, graph = points()
+    new = ngm.NGMClassifier(epochs=1, learning_rate=1e-12).fit(x, y, graph=graph)
+    ngm.NGMClassifier(epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
+    np.testing.assert_allclose(evidence_of(tmp_path / "run").before, new.transform(x), atol=1e-5)
+
+
+def test_keeping_evidence_changes_no_bit_of_the_training(tmp_path: Path) -> None:
+    x, y, graph = points()
+    kept = ngm.NGMClassifier(epochs=5, dropout=0.5, folder=tmp_path / "run").fit(x, y, graph=graph)
+    alone = ngm.NGMClassifier(epochs=5, dropout=0.5).fit(x, y, graph=graph)
+    np.testing.assert_array_equal(kept.predict_proba(x), alone.predict_proba(x))
+
+
+def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None:
+    x, y, graph = points()
+    pair = (x[:3] + 0.01, np.array([0, 0, 1]))
+    model = ngm.NGMClassifier(epochs=5, validation=pair, folder=tmp_path / "run").fit(x, y, graph=graph)
+    found = evidence_of(tmp_path / "run")
+    assert found.row[-4:].tolist() == [59, -1, -1, -1]
+    assert found.role[-3:].tolist() == ["validation"] * 3
+    assert found.label[-3:].tolist() == ["0", "0", "1"]
+    assert found.predicted[-3:].tolist() == [str(label) for label in model.predict(pair[0]).tolist()]
+    assert found.whole
+    assert found.edges.max() < 60
+
+
+def test_numbers_are_kept_on_their_own_scale(tmp_path: Path) -> None:
+    x, _, graph = points()
+    y = np.where(np.arange(60) < 10, 100 + 7 * x[:, 0], np.nan)
+    model = ngm.NGMRegressor(epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
+    found = evidence_of(tmp_path / "run")
+    np.testing.assert_allclose(found.predicted.astype(float), model.predict(x), rtol=1e-4)
+    np.testing.assert_allclose(found.label[:10].astype(float), y[:10], rtol=1e-4)
+    assert found.label[10:].tolist() == [None] * 50
+    assert np.isnan(found.margin).all()
+
+
+def test_several_labels_are_named_together(tmp_path: Path) -> None:
+    x, _, graph = points()
+    y = np.full((60, 3), -1)
+    y[:4], y[30:34] = (1, 1, 0), (0, 0, 0)
+    ngm.NGMClassifier(epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
+    found = evidence_of(tmp_path / "run")
+    assert found.label[[0, 30, 59]].tolist() == ["0; 1", "", None]
+
+
+def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
+    texts = [f"a  good day {i}" if i % 2 else f"a bad night {i}\nand rain" for i in range(12)]
+    y = np.array(["bad", "good"] * 6, dtype=object)
+    ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
+    found = evidence_of(tmp_path / "run")
+    assert found.texts is not None
+    assert found.texts[:2].tolist() == ["a bad night 0 and rain", "a good day 1"]
+
+
+def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
+    x, y, graph = points()
+    ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    found = evidence_of(tmp_path / "run")
+    assert (found.ids, found.texts) == (None, None)
+    write_evidence(Run.open(tmp_path / "run"), found.named(np.arange(100, 160), [f"text {i}" for i in range(60)]))
+    again = evidence_of(tmp_path / "run")
+    assert again.ids is not None
+    assert again.texts is not None
+    assert again.ids[[0, 59]].tolist() == ["100", "159"]
+    assert again.texts[[0, 59]].tolist() == ["text 0", "text 59"]
+    np.testing.assert_array_equal(again.hidden, found.hidden)
+
+
+def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
+    x, y, graph = points()
+    model = ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    (tmp_path / "run" / "report.html").write_text("old", encoding="utf-8")
+    model.save(tmp_path / "run")
+    assert read_evidence(Run.open(tmp_path / "run")) is None
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_damaged_evidence_is_named(tmp_path: Path) -> None:
+    x, y, graph = points()
+    ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    (tmp_path / "run" / "evidence" / "hidden.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(ValueError, match=r"run/evidence is damaged \(.*\); train again"):
+        evidence_of(tmp_path / "run")
+
+
+def test_long_texts_are_shortened_to_300_characters() -> None:
+    assert len(shortened("word " * 100)) <= 300
+    assert shortened("word " * 100).endswith("...")
+    assert shortened("a" * 300) == "a" * 300
