@@ -167,7 +167,7 @@ def test_reader_names_what_does_not_fit(tiny: Path) -> None:
 def test_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(ValueError, match=r"^there is no data set 'PubMd' \(did you mean 'pubmed'\?\); the names"):
         datasets.load("PubMd")
-    names = "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, pubmed, swda20"
+    names = "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, messages, pubmed, swda20"
     with pytest.raises(ValueError, match=rf"no data set 'zzz'; the names are {names}$"):
         datasets.load("zzz")
     with pytest.raises(ValueError, match=r"no citation graph 'core'; choose pubmed, cora, citeseer"):

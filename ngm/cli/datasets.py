@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm import datasets
@@ -14,14 +16,20 @@ from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 
 @app.command("datasets")
 def datasets_command(
+    name: Annotated[str | None, typer.Argument(help="A data set to write as tables; none: list them.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables of NAME.")] = Path(),
     fetch: Annotated[str | None, typer.Option(help="Name of a data set to fetch into the cache.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Lists the data sets and where they are; --fetch NAME brings one here.
+    """Lists the data sets and where they are; --fetch brings one here, NAME writes one as tables to try commands on.
 
+    Example:  ngm datasets messages -o .
     Example:  ngm datasets --fetch pubmed
     """
+    if name is not None:
+        _write(name, fetch, output, as_json)
+        return
     if fetch is not None:
         with download(quiet=as_json) as progress:
             datasets.load(fetch, progress)
@@ -38,3 +46,20 @@ def datasets_command(
         )
         shown.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
     out.print(shown)
+
+
+def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
+    if fetch is not None:
+        raise ValueError(f"both {name} and --fetch {fetch} are given; a data set that is written is fetched anyway")
+    if output.is_file():
+        raise FileExistsError(f"--output is {str(output)!r}, which is a file; name a folder")
+    with download(quiet=as_json) as progress:
+        data = datasets.load(name, progress)
+    files = datasets.write_tables(data, output)
+    if as_json:
+        print_json({"dataset": name, "files": [str(file) for file in files], "note": data.note})
+        return
+    for file in files:
+        out.print(f"{escape(str(file))}   {file.stat().st_size / 1e3:,.0f} kB", highlight=False, soft_wrap=True)
+    if data.note:
+        out.print(escape(data.note), highlight=False, soft_wrap=True)

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ngm.datasets import ag_news, blogcatalog, digits, intents, planetoid
+from ngm.datasets import ag_news, blogcatalog, digits, intents, messages, planetoid
 from ngm.datasets.dataset import Dataset, Record, few_labels
 from ngm.datasets.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
+from ngm.datasets.writing import write_tables
 from ngm.names import nearest
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "available",
     "few_labels",
     "load",
+    "write_tables",
 ]
 
 
@@ -54,6 +56,7 @@ _TABLE = {
     "clinc20": _intents("clinc20"),
     "cora": _citations("cora"),
     "digits": _Entry(lambda: digits.RECORD, digits.digits),
+    "messages": _Entry(lambda: messages.RECORD, messages.messages),
     "pubmed": _citations("pubmed"),
     "swda20": _intents("swda20"),
 }
