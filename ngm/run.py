@@ -34,7 +34,17 @@ FORMAT = "ngm-run"
 VERSION = 1
 
 
-_FILES = ("metrics.json", "model.json", "weights.safetensors", "history.jsonl", "rounds.json", "report.html", "config.json")
+_FILES = (
+    "metrics.json",
+    "model.json",
+    "weights.safetensors",
+    "history.jsonl",
+    "rounds.json",
+    "features.json",
+    "features.safetensors",
+    "report.html",
+    "config.json",
+)
 
 
 @dataclass(frozen=True)

@@ -225,3 +225,12 @@ def test_one_column_that_looks_like_several_says_what_seems_to_separate(tmp_path
     message = f"{source} has one column, 'name size'; a space seems to separate, so give delimiter ' '"
     with pytest.raises(ValueError, match=rf"\A{re.escape(message)}\Z"):
         read_table(source).column("name")
+
+
+def test_a_polars_frame_is_read_without_arrow() -> None:
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame = polars.DataFrame({"id": ["a", "b", None], "size": [1, None, 3], "x": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
+    table = read_table(frame)
+    assert table.column("id").tolist() == ["a", "b", None]
+    assert table.column("size").tolist() == [1, None, 3]
+    assert [row.tolist() for row in table.column("x")] == [[1, 2], [3, 4], [5, 6]]

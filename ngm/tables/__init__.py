@@ -6,6 +6,7 @@ text_files  text files and their parts
 sources     where a table comes from, made ready for DuckDB
 table       `Table` and `read_table`
 guesses     which column is which
+stream      tables read piece by piece, whatever their size
 ends        ids numbered, ends looked up
 edge_files  edges sorted, merged and written
 ingest      all of it: tables in, a graph folder out

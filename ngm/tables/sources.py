@@ -81,6 +81,9 @@ def _in_memory(
     connection: duckdb.DuckDBPyConnection, source: Frame | Mapping[str, ArrayLike], called: str, view: str
 ) -> Query:
     handed: object = source
+    if type(source).__module__.split(".")[0] == "polars" and hasattr(source, "to_dict"):
+        lists = source.to_dict(as_series=False)  # DuckDB would need pyarrow for the frame itself
+        source = {name: _objects(values) for name, values in lists.items()}
     if isinstance(source, Mapping):
         columns = {str(k): _column(str(k), v) for k, v in source.items()}
         if len({len(v) for v in columns.values()}) != 1:

@@ -1,0 +1,14 @@
+"""How the rows x of a network are made from a table: kept with a run, so that new tables are read the same way.
+
+made      rows and what is odd about some of them
+words     TF-IDF rows of texts
+columns   numbers, lists of numbers and categories side by side
+nodes     inputs made from the graph, and those of new nodes from their links
+features  `Features`: one of these, or the texts themselves; fitted, kept in a run folder and opened again
+"""
+
+from ngm.features.features import Features, Read
+from ngm.features.made import Made, Odd, X
+from ngm.features.nodes import How, Nodes
+
+__all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "X"]

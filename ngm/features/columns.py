@@ -1,0 +1,206 @@
+"""Columns side by side: numbers on one scale, lists of numbers as they are, few different texts as categories."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ngm.build.reading import row_numbers
+from ngm.features.made import Made, Odd
+from ngm.run import JSON
+from ngm.tables import Table
+from ngm.tables.stream import Holds
+
+MOST_CATEGORIES = 100
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column was in training.
+
+    Args:
+        name: Its name.
+        holds: "number", "numbers" (a list) or "text" (a category).
+        mean: Of the numbers.
+        deviation: Of the numbers; 1 where all are the same.
+        width: Of the lists.
+        categories: The different texts, sorted.
+    """
+
+    name: str
+    holds: Holds
+    mean: float = 0.0
+    deviation: float = 1.0
+    width: int = 1
+    categories: list[str] = field(default_factory=list)
+
+    def read(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[Odd]]:
+        """(n, d) what the column is in rows of x, and what is odd about some rows."""
+        if self.holds == "text":
+            return self._one_hot(table, first)
+        numbers = _numbers(table, self.name, first, self)
+        if self.holds == "numbers":
+            return numbers, []
+        return (numbers - self.mean) / self.deviation, []
+
+    def _one_hot(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[Odd]]:
+        values = _texts(table, self.name, first)
+        place = {text: i for i, text in enumerate(self.categories)}
+        found = np.array([place.get(text, -1) if text is not None else -2 for text in values], dtype=np.int64)
+        out = np.zeros((len(values), len(self.categories)))
+        known = np.flatnonzero(found >= 0)
+        out[known, found[known]] = 1
+        none = f"they are none of its {len(self.categories):,} categories"
+        said = {-1: f"have a value in {self.name!r} that no training row has", -2: f"have no value in {self.name!r}"}
+        odd = [Odd(np.flatnonzero(found == mark) + first, why, none) for mark, why in said.items()]
+        return out, [some for some in odd if len(some.rows)]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns side by side, in the order in which they were named."""
+
+    parts: list[Column]
+
+    @classmethod
+    def fit(cls, table: Table, names: Sequence[str]) -> Columns:
+        """Looks at all rows, labelled or not."""
+        return cls([_fitted(table, name) for name in names])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def width(self) -> int:
+        """Of a row of x."""
+        return sum(len(p.categories) if p.holds == "text" else p.width for p in self.parts)
+
+    @property
+    def holds(self) -> dict[str, Holds]:
+        """What each column must hold."""
+        return {part.name: part.holds for part in self.parts}
+
+    def read(self, table: Table, first: int = 0) -> Made:
+        """(n, d) float32."""
+        read = [part.read(table, first) for part in self.parts]
+        x = np.concatenate([numbers for numbers, _ in read], axis=1).astype(np.float32)
+        return Made(x, [odd for _, some in read for odd in some])
+
+    def as_json(self) -> dict[str, JSON]:
+        """For `features.json`."""
+        return {"columns": [cast(JSON, asdict(part)) for part in self.parts]}
+
+    def arrays(self) -> dict[str, Tensor]:
+        """For `features.safetensors`: nothing."""
+        return {}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, JSON], arrays: Mapping[str, Tensor]) -> Columns:
+        """Takes back what was kept."""
+        return cls([Column(**part) for part in cast("list[dict[str, JSON]]", content["columns"])])  # type: ignore[arg-type]
+
+
+def _fitted(table: Table, name: str) -> Column:
+    values = table.column(name)
+    there = [value for value in values.tolist() if value is not None]
+    if values.dtype.kind in "OUT" and there and all(isinstance(value, str) for value in there):
+        return Column(name, "text", categories=_categories(table, name, there))
+    numbers = _numbers(table, name, 0)
+    if values.dtype.kind == "O":
+        return Column(name, "numbers", width=numbers.shape[1])
+    deviation = float(numbers.std())
+    if not deviation:
+        said = f"column {name!r} of {table.name} has {values[0]} in all rows, which tells nothing; leave it out"
+        warnings.warn(said, UserWarning, stacklevel=5)
+    return Column(name, "number", float(numbers.mean()), deviation or 1.0)
+
+
+def _categories(table: Table, name: str, there: list[str]) -> list[str]:
+    different = sorted(set(there))
+    if len(different) > MOST_CATEGORIES:
+        raise ValueError(
+            f"column {name!r} of {table.name} holds {len(different):,} different texts, and at most {MOST_CATEGORIES} "
+            "can be categories; leave it out, or read it as text"
+        )
+    return different
+
+
+def _numbers(table: Table, name: str, first: int, trained: Column | None = None) -> NDArray[np.float64]:
+    """(n, 1) numbers, or (n, d) where the column holds lists; as in training, if that is known."""
+    values = table.column(name)
+    there = [v.tolist() if isinstance(v, np.ndarray) else v for v in values.tolist()]
+    gaps = np.array([row for row, v in enumerate(there) if _is_gap(v)], dtype=np.int64)
+    if len(gaps):
+        raise _missing(table, name, "no number", gaps + first)
+    try:
+        numbers = np.array(there, dtype=np.float64) if values.dtype.kind in "biufO" else np.zeros(())
+    except (ValueError, TypeError):
+        numbers = np.zeros(())
+    width = int(numbers[:1].size) if numbers.ndim == 2 else 0
+    wanted = width if trained is None else trained.width if trained.holds == "numbers" else 0
+    if numbers.ndim not in (1, 2) or width != wanted or any(isinstance(v, str) for v in there):
+        raise _no_number(table, name, there, first, trained)
+    numbers = numbers.reshape(len(there), -1)
+    infinite = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
+    if len(infinite):
+        raise _missing(table, name, "infinity or a gap", infinite + first)
+    return numbers
+
+
+def _missing(table: Table, name: str, what: str, rows: NDArray[np.int64]) -> ValueError:
+    return ValueError(
+        f"column {name!r} of {table.name} has {what} in {row_numbers(rows)}; fill in what is missing, or drop such rows"
+    )
+
+
+def _no_number(table: Table, name: str, there: list[object], first: int, trained: Column | None) -> ValueError:
+    """The error for a value that is not of the kind or width wanted."""
+    one = _width(there[0]) if trained is None else 0 if trained.holds == "number" else trained.width
+    row = next((row for row, value in enumerate(there) if _width(value) < 0 or _width(value) != one), 0)
+    wanted, remedy = "a number or a list of numbers as long as the others", "choose another"
+    if trained is not None:
+        wanted = "a number" if trained.holds == "number" else f"a list of {trained.width:,} numbers"
+        remedy = "it was that in training"
+    held = _short(there[row])
+    return ValueError(
+        f"column {name!r} of {table.name} holds {held} in row {row + first}, which is not {wanted}; {remedy}"
+    )
+
+
+def _width(value: object) -> int:
+    """0 for a number, the length of a list of numbers, -1 for anything else."""
+    if isinstance(value, int | float | np.number):
+        return 0
+    if isinstance(value, list | tuple | np.ndarray) and all(isinstance(v, int | float | np.number) for v in value):
+        return len(value)
+    return -1
+
+
+def _texts(table: Table, name: str, first: int) -> list[str | None]:
+    values = table.column(name)
+    there = values.tolist()
+    for row, value in enumerate(there):
+        if value is not None and not isinstance(value, str):
+            raise ValueError(
+                f"column {name!r} of {table.name} holds {_short(value)} in row {row + first}, which is not a text; "
+                "it was that in training"
+            )
+    return cast("list[str | None]", there)
+
+
+def _is_gap(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _short(value: object) -> str:
+    said = str(value) if isinstance(value, date) else repr(value)
+    return said if len(said) <= 30 else f"{said[:27]}..."
