@@ -22,7 +22,7 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
-from ngm.methods import saving
+from ngm.methods import exporting, saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
 from ngm.methods.making import make_network, try_network
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
@@ -155,6 +155,23 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Writes a run folder; `ngm.load` reads it back. The graph is not part of it: prediction needs none."""
         check_is_fitted(self)
         return saving.save(self, Path(folder))
+
+    def export(
+        self, format: Literal["onnx", "torch"] = "onnx", file: str | Path | None = None, x: Given | None = None
+    ) -> Path:
+        """Writes the bare network for other programs to run; the file is run and compared before it is kept.
+
+        Args:
+            format: "onnx", or "torch" for `torch.export`.
+            file: Ends in .onnx or .pt2; `model` with that ending in the current folder where not given.
+            x: A few rows, as `predict` takes them, to compare on; made up where not given. A network of one's own
+                needs them.
+
+        Returns:
+            The file.
+        """
+        check_is_fitted(self)
+        return exporting.export(self, format, file, x).file
 
     @property
     def _n_features_out(self) -> int:
