@@ -11,6 +11,7 @@ from ngm.methods.saving import load
 from ngm.methods.self_training import SelfTraining
 from ngm.methods.validation import LabeledKFold
 from ngm.objective import Cost, NGMLoss, Regularizer
+from ngm.report import write_report
 from ngm.sampling import EdgeBatch, EdgeKind, EdgeLoader
 from ngm.store import GraphData, open_graph, read_graph, save_graph
 from ngm.tables import Table, read_table
@@ -44,4 +45,5 @@ __all__ = [
     "shared_graph",
     "sparse_graph",
     "text_graph",
+    "write_report",
 ]

@@ -47,6 +47,8 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "CoTraining.predict_proba": {"self": REQUIRED, "x": REQUIRED},
     "CoTraining.save": {"self": REQUIRED, "folder": REQUIRED},
     "load": {"folder": REQUIRED, "network": None},
+    "NGMClassifier.export": {"self": REQUIRED, "format": "onnx", "file": None},
+    "write_report": {"folder": REQUIRED, "others": (), "output": None},
     "sparse_graph": {"x": REQUIRED, "k": 5},
     "knowledge_graph": {"triples": REQUIRED},
     "shared_graph": {"triples": REQUIRED, "k": 5},

@@ -1,0 +1,90 @@
+"""Cells of a table in words: decimals, missing values, and the number that a column is sorted by."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ngm.report.page import Shown
+
+Cell: TypeAlias = "str | int | float | None"
+_MEASURED = re.compile(r"([-−+]?[\d,]+\.?\d*) ?(?:%|± ?[\d.,]+ ?%?)$")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A cell as it is written; `order` is what it is sorted by where that is a number."""
+
+    text: str
+    order: str | None
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; `kind` is "num" for numbers, "long" and "short" for texts, or nothing."""
+
+    name: str
+    kind: str
+
+
+def written_out(shown: Shown) -> tuple[list[Heading], list[list[Written]]]:
+    """Headings and cells of a table as they are shown.
+
+    >>> heads, rows = written_out(Shown("t", "Scores", ["run", "score"], [["a", 0.5], ["b", None]]))
+    >>> [head.kind for head in heads], [[cell.text for cell in row] for row in rows]
+    (['short', 'num'], [['a', '0.500'], ['b', '–']])
+    """
+    columns = [[row[i] for row in shown.rows] for i in range(len(shown.columns))]
+    heads = [Heading(name, _kind(cells)) for name, cells in zip(shown.columns, columns, strict=True)]
+    written = [
+        [Written(_in_digits(cell, digits), _order(cell)) for cell in cells]
+        for cells, digits in zip(columns, (_digits(cells, shown.digits) for cells in columns), strict=True)
+    ]
+    return heads, [list(row) for row in zip(*written, strict=True)]
+
+
+def _kind(cells: Sequence[Cell]) -> str:
+    known = [cell for cell in cells if cell is not None]
+    if known and all(_order(cell) is not None or isinstance(cell, float) for cell in known):
+        return "num"
+    longest = max((len(cell) for cell in known if isinstance(cell, str)), default=0)
+    return "long" if longest > 40 else "short" if longest <= 16 else ""
+
+
+def _order(cell: Cell) -> str | None:
+    """The number that a cell is, or that stands before a percent sign or a spread."""
+    if isinstance(cell, str):
+        found = _MEASURED.match(cell)
+        return None if found is None else found[1].replace(",", "").replace("−", "-")
+    if cell is None or isinstance(cell, bool) or not math.isfinite(cell):
+        return None
+    return repr(float(cell))
+
+
+def _digits(cells: Sequence[Cell], digits: int) -> int | None:
+    """Decimals of a column: 0 where all floats are whole; None, for as few as it takes, where texts are among them."""
+    floats = [cell for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    if any(isinstance(cell, str) for cell in cells):
+        return None
+    return 0 if all(cell == int(cell) for cell in floats) else digits
+
+
+def _in_digits(cell: Cell, digits: int | None) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, str):
+        return cell
+    if not math.isfinite(cell):
+        return "∞" if cell > 0 else "−∞"
+    if isinstance(cell, int):
+        return str(cell) if abs(cell) < 10_000 else f"{cell:,}"
+    if digits is None:
+        return f"{cell:.6g}"
+    if 0 < abs(cell) < 0.5 * 10**-digits:
+        return f"{cell:.1e}"
+    return f"{cell:,.{digits}f}"

@@ -1,0 +1,240 @@
+"""A report page as one HTML text that needs nothing else: no network, no other file.
+
+What a reader without JavaScript needs is plain HTML: answers, tables, and plots in words. What is drawn travels in the
+page as compressed JSON, together with plotly, which draws it.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from ngm.report.cells import written_out
+from ngm.report.page import Figure, Page, Section, Shown, Space
+from ngm.report.theme import DARK, HEIGHT, LIGHT, css, resolved, template
+from ngm.run import JSON
+
+# The word says what the colour says.
+VERDICTS: Mapping[str, str] = {"good": "Good news", "bad": "Bad news", "open": "Undecided"}
+MOST_DATA = 4_500_000  # characters of compressed data in a page; with plotly that stays well under 8 MB
+FOLDED = 20  # rows; longer tables are folded
+_SCRIPTS = ("theme.js", "tables.js", "figures.js", "groups.js", "space.js", "search.js", "start.js")
+_LENGTHS = (400, 240, 160, 100, 60, 30, 0)  # of a text in the hidden space, until the page is small enough
+_TEMPLATES = ("hovertemplate", "texttemplate")  # written by the report itself, with plotly's own marks in them
+
+
+def render(page: Page) -> str:
+    """The page as HTML.
+
+    Args:
+        page: Titles, texts, ids and names of classes in it may be anybody's: they are shown as they are written, and
+            none of it is taken for HTML.
+
+    Returns:
+        A whole document: style, scripts, plotly and data are in it.
+    """
+    _check(page)
+    environment = Environment(
+        loader=PackageLoader("ngm", "report"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(verdicts=VERDICTS, height=_height, in_words=in_words, table=written_out, folded=FOLDED)
+    text = environment.get_template("page.html").render(
+        page=page,
+        light=Markup(css(LIGHT)),
+        dark=Markup(css(DARK)),
+        style=Markup(_file("page.css")),
+        script=Markup("\n".join(_file(name) for name in _SCRIPTS)),
+        data=Markup(_data(page)),
+        plotly=Markup(_plotly()),
+    )
+    return text + "\n"
+
+
+def drawn(figure: Figure, dark: bool = False) -> dict[str, JSON]:
+    """A figure as plotly is to draw it: names escaped, in the colours of the page.
+
+    Returns:
+        `data` and `layout`, as `plotly.io` takes them.
+
+    >>> bars = Figure("sizes", "Sizes", "a is larger.", [{"type": "bar", "x": ["a<b", "c"], "y": [2, 1]}])
+    >>> drawn(bars)["data"]
+    [{'type': 'bar', 'x': ['a&lt;b', 'c'], 'y': [2, 1]}]
+    """
+    colors = DARK if dark else LIGHT
+    layout = resolved(_plain(dict(figure.layout)), colors)
+    assert isinstance(layout, dict)
+    return {
+        "data": resolved(_plain(list(figure.data)), colors),
+        "layout": {"height": HEIGHT, **layout, "template": template(colors)},
+    }
+
+
+def in_words(space: Space) -> str:
+    """What there is to see in the hidden space, for those who cannot.
+
+    >>> in_words(Space(["a", "b"], None, [0, 1], [0, 1], ["x", "y"], [0, 1], [0, -1], [0, 2], [1, 0.6], [0, 1], "PCA"))
+    '2 nodes and 1 edge; 1 labelled, 0 for validation, 1 unlabelled. Predicted: x (1), y (1).'
+    """
+    roles = Counter(space.role)
+    nodes, edges = len(space.ids), len(space.edges) // 2
+    words = [
+        f"{nodes:,} {'node' if nodes == 1 else 'nodes'} and {edges:,} {'edge' if edges == 1 else 'edges'}; "
+        f"{roles[0]:,} labelled, {roles[1]:,} for validation, {roles[2]:,} unlabelled."
+    ]
+    counts = [(k, count) for k, count in Counter(space.predicted).most_common() if 0 <= k < len(space.classes)]
+    if counts:
+        named = ", ".join(f"{space.classes[k]} ({count:,})" for k, count in counts[:8])
+        rest = f" and {len(counts) - 8} more classes" if len(counts) > 8 else ""
+        words.append(f"Predicted: {named}{rest}.")
+    checked = [(p, y) for p, y, role in zip(space.predicted, space.label, space.role, strict=True) if role == 1]
+    if checked:
+        right = sum(p == y for p, y in checked)
+        words.append(f"Of the nodes for validation {right:,} of {len(checked):,} are predicted right.")
+    return " ".join(words)
+
+
+def _check(page: Page) -> None:
+    """Refuses what could not be shown."""
+    tables = [table for section in page.sections for table in section.tables]
+    figures = [figure for section in page.sections for figure in section.figures]
+    kinds: Mapping[str, Sequence[Section | Figure | Shown]] = {
+        "sections": page.sections,
+        "figures": figures,
+        "tables": tables,
+    }
+    for kind, items in kinds.items():
+        for key, count in Counter(item.key for item in items).items():
+            if count > 1:
+                raise ValueError(f"{count} {kind} have the key {key!r}; give each a key of its own")
+    for section in page.sections:
+        if section.verdict is not None and section.verdict not in VERDICTS:
+            raise ValueError(
+                f"section {section.key!r} has the verdict {section.verdict!r}; it is {', '.join(VERDICTS)} or None"
+            )
+        if section.space is not None:
+            _check_space(section.space)
+    for table in tables:
+        for row in (*table.rows, *table.more):
+            if len(row) != len(table.columns):
+                raise ValueError(
+                    f"table {table.key!r} has {len(table.columns)} columns and a row of {len(row)} cells; "
+                    "give one cell per column"
+                )
+
+
+def _check_space(space: Space) -> None:
+    names = ("x", "y", "predicted", "label", "role", "probability", *(["texts"] if space.texts is not None else []))
+    for name in names:
+        if len(getattr(space, name)) != len(space.ids):
+            raise ValueError(
+                f"the hidden space has {len(space.ids)} ids and {len(getattr(space, name))} entries of {name}; "
+                "give one per node"
+            )
+
+
+def _data(page: Page) -> str:
+    """Everything that scripts draw, compressed; texts of nodes are cut until it is small enough."""
+    figures = {
+        figure.key: {"data": _plain(list(figure.data)), "layout": _plain(dict(figure.layout)), "title": figure.title}
+        for section in page.sections
+        for figure in section.figures
+    }
+    tables = {
+        table.key: {"file": table.download, "columns": list(table.columns), "rows": [*table.rows, *table.more]}
+        for section in page.sections
+        for table in section.tables
+        if table.download is not None
+    }
+    themes = {
+        name: {"colors": dict(colors), "template": template(colors)}
+        for name, colors in (("light", LIGHT), ("dark", DARK))
+    }
+    packed = ""
+    for longest in _LENGTHS:
+        spaces = {s.key: _of_space(s.space, longest) for s in page.sections if s.space is not None}
+        whole = {"figures": figures, "tables": tables, "themes": themes, "height": HEIGHT, "spaces": spaces}
+        packed = _packed(json.dumps(_finite(whole), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+        if len(packed) <= MOST_DATA or not spaces:
+            break
+    return packed
+
+
+def _of_space(space: Space, longest: int) -> dict[str, JSON]:
+    texts = None
+    if space.texts is not None and longest:
+        texts = [t if t is None or len(t) <= longest else t[: longest - 1].rstrip() + "…" for t in space.texts]
+    return {
+        "ids": [str(name) for name in space.ids],
+        "texts": texts,  # type: ignore[dict-item]
+        "x": [_five(v) for v in space.x],
+        "y": [_five(v) for v in space.y],
+        "classes": [str(name) for name in space.classes],
+        "predicted": [int(v) for v in space.predicted],
+        "label": [int(v) for v in space.label],
+        "role": [int(v) for v in space.role],
+        "probability": [None if v is None else _five(v) for v in space.probability],
+        "edges": [int(v) for v in space.edges],
+    }
+
+
+def _five(value: float) -> float:
+    """A number with five significant figures: finer than a screen, and short."""
+    return float(f"{value:.5g}")
+
+
+def _plain(value: object, name: str = "") -> JSON:
+    """JSON of what plotly is given, with texts escaped: plotly takes some HTML in them, and ids may look like it."""
+    if isinstance(value, str):
+        return value if name in _TEMPLATES else html.escape(value, quote=False).replace("&lt;br&gt;", "<br>")
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v, str(k)) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, name) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int):
+        return value
+    raise TypeError(f"a figure holds {value!r}, which is no JSON; give numbers, texts, lists and dicts")
+
+
+def _finite(value: object) -> object:
+    """The same, with None for numbers that JSON does not have."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+
+
+@lru_cache(maxsize=1)
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs  # slow to import, and only pages need it
+
+    return _packed(get_plotlyjs())
+
+
+def _file(name: str) -> str:
+    return resources.files("ngm.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _height(figure: Figure) -> int:
+    height = figure.layout.get("height", HEIGHT)
+    return int(height) if isinstance(height, int | float) else HEIGHT

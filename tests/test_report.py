@@ -1,0 +1,401 @@
+"""What a report says, on run folders made by hand and by training."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import ngm
+from ngm.evidence import Evidence, read_evidence, write_evidence
+from ngm.methods.saving import settings_as_json
+from ngm.report import hidden, page_of, write_report
+from ngm.report.gain import Gain
+from ngm.report.page import Page, Section, Shown
+from ngm.report.render import render
+from ngm.report.scores import Score
+from ngm.run import JSON, Run
+
+ORDER = ["gain", "run", "curves", "wrong", "space", "closer", "graph", "edges", "next"]
+WORDS = ("labelled", "labelled", "validation", "validation", "unlabelled", "unlabelled")
+
+
+def objects(values: Sequence[object]) -> NDArray[np.object_]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def by_hand() -> Evidence:
+    """Six nodes of classes a and b in the plane, four edges of lengths 5, 1, 5 and 1 (1, 2, 4 and 3 before)."""
+    return Evidence(
+        row=np.arange(6),
+        role=objects(WORDS),
+        label=objects(["a", "b", "a", "b", None, None]),
+        predicted=objects(["a", "b", "a", "a", "b", "a"]),
+        probability=np.array([1.0, 0.9, 0.8, 0.7, 0.55, 0.6]),
+        margin=np.array([1.0, 0.8, 0.6, 0.4, 0.1, 0.2]),
+        hidden=np.array([[0, 0], [3, 4], [0, 1], [0, 2], [6, 8], [1, 0]], dtype=np.float32),
+        before=np.array([[0, 0], [1, 0], [0, 2], [0, 5], [1, 4], [0, 0]], dtype=np.float32),
+        edges=np.array([[0, 1], [0, 2], [1, 4], [2, 3]]),
+        weight=np.array([1.0, 2.0, 0.5, 1.0], dtype=np.float32),
+        graph=np.array([0, 0, 0, 0]),
+        num_nodes=6,
+        num_edges=4,
+    )
+
+
+def epoch(number: int, total: float, score: float, **more: float) -> dict[str, JSON]:
+    terms = {"supervised": total - 0.1, "ll": 0.0, "lu": 0.06, "uu": 0.04, "total": total}
+    rest = {"h_norm": 2.0, "h_spread": 1.0, "validation_accuracy": score, "validation_cost": 1.0, "seconds": 0.5}
+    return {"epoch": number, **terms, **rest, **more}
+
+
+def row(mean: float, std: float = 0.0, seeds: int = 1, metric: str = "accuracy") -> dict[str, JSON]:
+    return {"method": "ffnn", "setting": "validation", "metric": metric, "mean": mean, "std": std, "seeds": seeds}
+
+
+def make_run(
+    folder: Path,
+    evidence: Evidence | None = None,
+    model: dict[str, JSON] | None = None,
+    settings: dict[str, JSON] | None = None,
+    estimator: type[ngm.NGMClassifier] | type[ngm.NGMRegressor] = ngm.NGMClassifier,
+    history: list[dict[str, JSON]] | None = None,
+    **metrics: JSON,
+) -> Path:
+    """A run folder as training writes it; best after the second of three epochs."""
+    run = Run.create(folder)
+    run.write_config(estimator.__name__, settings_as_json(estimator()) | (settings or {}))
+    run.write(
+        "model.json", {"in_features": 2, "out_features": 2} | (model or {"task": "classes", "classes": ["a", "b"]})
+    )
+    found = history or [epoch(0, 1.5, 0.4), epoch(1, 1.0, 0.5), epoch(2, 0.75, 0.25)]
+    run.write_history(found)
+    written: dict[str, JSON] = {
+        "stopped": "all epochs done",
+        "epochs": len(found),
+        "best_epoch": 1,
+        "seconds": 1.5,
+        "validation": {"accuracy": 0.5, "cost": 1.0},
+        "labeled": 2,
+        "edges": {"ll": 1, "lu": 2, "uu": 1},
+        "graphs_used": [True],
+    }
+    run.write("metrics.json", written | metrics)
+    if evidence is not None:
+        write_evidence(run, evidence)
+    return folder
+
+
+def blobs(n: int, classes: int, seed: int = 0) -> Evidence:
+    """Nodes around as many centres as classes, in 20 dimensions; a third labelled, a third validation."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(classes, size=n)
+    said = np.where(rng.random(n) < 0.9, label, rng.integers(classes, size=n))
+    h = (rng.normal(size=(classes, 20))[label] * 5 + rng.normal(size=(n, 20))).astype(np.float32)
+    role = objects([("labelled", "validation", "unlabelled")[i % 3] for i in range(n)])
+    names = [f"class {c}" for c in label]
+    edges = np.unique(np.sort(rng.integers(n, size=(2 * n, 2)), axis=1), axis=0)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    return Evidence(
+        row=np.arange(n),
+        role=role,
+        label=objects([None if i % 3 == 2 else names[i] for i in range(n)]),
+        predicted=objects([f"class {c}" for c in said]),
+        probability=rng.random(n),
+        margin=rng.random(n),
+        hidden=h,
+        before=rng.normal(size=(n, 20)).astype(np.float32),
+        edges=edges,
+        weight=np.ones(len(edges), dtype=np.float32),
+        graph=np.zeros(len(edges), dtype=np.int64),
+        num_nodes=n,
+        num_edges=len(edges),
+    )
+
+
+def section(page: Page, key: str) -> Section:
+    return next(s for s in page.sections if s.key == key)
+
+
+def table(page: Page, key: str) -> Shown:
+    return next(t for s in page.sections for t in s.tables if t.key == key)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lays out few nodes, and places the others between them."""
+    monkeypatch.setattr(hidden, "PLACED", 100)
+    monkeypatch.setattr(hidden, "_ITERATIONS", 250)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    return page_of([make_run(tmp_path / "run", by_hand())])
+
+
+def test_sections_come_in_the_order_in_which_people_ask(page: Page) -> None:
+    assert [s.key for s in page.sections] == ORDER
+    assert all(s.title.endswith("?") for s in page.sections)
+    assert all(s.answer.endswith(".") for s in page.sections)
+
+
+def test_every_plot_tells_its_figures_in_words_and_is_plain_json(page: Page) -> None:
+    figures = [figure for s in page.sections for figure in s.figures]
+    assert [f.key for f in figures] == ["cost", "score", "hidden-length", "confusion", "closeness", "degrees"]
+    for figure in figures:
+        assert re.search(r"\d", figure.alt)
+        text = json.dumps([list(figure.data), dict(figure.layout)], allow_nan=False)
+        assert not set(re.findall(r'"type": "([a-z]+)"', text)) - {"scatter", "bar", "heatmap", "scattergl", "category"}
+        assert "#" not in text  # colours are the theme's
+
+
+# Did the graph help?
+
+
+def gain_of(page: Page) -> Section:
+    return page.sections[0]
+
+
+def test_without_a_control_it_says_how_to_get_one(page: Page) -> None:
+    assert gain_of(page).verdict == "open"
+    assert gain_of(page).answer == (
+        "Nobody knows yet: this run has no control without the graph. With it the network is right on 50.0 % of 2 "
+        "validation rows. To know, train the same network without the graph beside it, on the same validation rows: "
+        "the same ngm train command with --control --seeds 3."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "scores", "verdict"), [(100, (0.8, 0.7), "open"), (400, (0.8, 0.7), "good"), (400, (0.7, 0.8), "bad")]
+)
+def test_one_seed_is_judged_by_the_binomial_error_of_its_rows(
+    tmp_path: Path, rows: int, scores: tuple[float, float], verdict: str
+) -> None:
+    control: JSON = {"with_graph": row(scores[0]), "without_graph": row(scores[1])}
+    said = gain_of(page_of([make_run(tmp_path / "run", data={"validation_rows": rows}, control=control)]))
+    assert said.verdict == verdict
+    error = math.sqrt((0.8 * 0.2 + 0.7 * 0.3) / rows)
+    ends = [100 * (scores[0] - scores[1] + side * 1.959964 * error) for side in (-1, 1)]
+    assert f"{ends[0]:+.1f} to {ends[1]:+.1f}" in said.answer
+    assert f"a gain of {100 * (scores[0] - scores[1]):+.1f} points" in said.answer
+    assert "the spread from one training to the next is unknown" in said.notes[0]
+    errors = [f"{100 * math.sqrt(s * (1 - s) / rows):.1f}" for s in scores]
+    assert f"standard errors of {errors[0]} and {errors[1]} points" in said.notes[0]
+    assert f"the gain is {'not beyond' if verdict == 'open' else 'beyond'} what these" in said.notes[0]
+
+
+def test_several_seeds_are_judged_by_a_paired_t_test() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (rng.normal(mean, 0.02, 5).tolist() for mean in (0.85, 0.8))
+    means, stds = (np.mean(first), np.mean(second)), (np.std(first, ddof=1), np.std(second, ddof=1))
+    found = Gain(Score("accuracy"), means, stds, 5, (first, second), 50)
+    expected = stats.ttest_rel(first, second).confidence_interval(0.95)
+    np.testing.assert_allclose(found.interval, (expected.low, expected.high))
+    alone = replace(found, scores=([], []))
+    half = stats.t.ppf(0.975, 4) * math.sqrt((stds[0] ** 2 + stds[1] ** 2) / 5)
+    np.testing.assert_allclose(alone.interval, (found.gain - half, found.gain + half))
+
+
+def test_seeds_that_all_gain_as_much_are_beyond_doubt(tmp_path: Path) -> None:
+    control: JSON = {
+        "with_graph": row(0.85, 0.05, 3),
+        "without_graph": row(0.75, 0.05, 3),
+        "scores": {"with_graph": [0.875, 0.75, 0.925], "without_graph": [0.775, 0.65, 0.825]},
+    }
+    said = gain_of(page_of([make_run(tmp_path / "run", by_hand(), control=control)]))
+    assert said.answer == (
+        "Yes: with the graph the network is right on 85.0 % of 2 validation rows, without it 75.0 % (means of 3 "
+        "seeds), a gain of +10.0 points; 0 is outside of the 95 % interval, +10.0 to +10.0."
+    )
+    lines = [trace for trace in said.figures[0].data if trace["mode"] == "lines+markers"]
+    assert [trace["y"] for trace in lines] == [[0.775, 0.875], [0.65, 0.75], [0.825, 0.925]]
+    assert said.figures[0].alt == (
+        "Two points: 75.0 % without the graph, 85.0 % with it; bars are the spread over seeds: 5.0 and 5.0."
+    )
+
+
+def test_an_error_is_shown_as_an_error_and_one_seed_of_it_decides_nothing(tmp_path: Path) -> None:
+    metric = "negative_squared_error"
+    control: JSON = {"with_graph": row(-0.25, metric=metric), "without_graph": row(-0.5, metric=metric)}
+    said = gain_of(page_of([make_run(tmp_path / "run", control=control, data={"validation_rows": 9})]))
+    assert said.verdict == "open"
+    assert said.answer == (
+        "Not clear: with the graph the network is at a squared error of 0.250 on 9 validation rows, without it "
+        "0.500, a gain of +0.250."
+    )
+    assert table(page_of([tmp_path / "run"]), "gain-table").rows[0][1] == 0.25
+
+
+def test_a_run_without_a_graph_and_one_that_left_it_out_say_so(tmp_path: Path) -> None:
+    plain = gain_of(page_of([make_run(tmp_path / "plain", graphs_used=[])]))
+    assert plain.answer.startswith("There was no graph: this is a plain network.")
+    out = gain_of(page_of([make_run(tmp_path / "out", graphs_used=[False])]))
+    assert out.answer.startswith("The graph was left out of training: what a briefly trained network predicts agreed")
+    assert out.answer.endswith("Without it the network is right on 50.0 % of the validation rows.")
+    some = gain_of(page_of([make_run(tmp_path / "some", graphs_used=[False, True])]))
+    assert some.notes[0].startswith("1 of the 2 graphs were left out of training")
+
+
+# What was run, and how it went
+
+
+def test_what_was_run_is_said_in_a_sentence_and_settings_that_differ_are_listed(tmp_path: Path) -> None:
+    used: JSON = {"alpha_uu": 0.2, "epochs": 3}
+    model: dict[str, JSON] = {"task": "classes", "classes": ["a", "b"], "settings": used}
+    page = page_of(
+        [make_run(tmp_path / "run", by_hand(), model, {"distance": "l1", "hidden": [8, 4], "folder": "run"})]
+    )
+    assert section(page, "run").answer == (
+        "NGMClassifier with the network ffnn and the recipe paper, on 6 rows, 2 of them labelled, and a graph of 4 "
+        "edges; 3 epochs in 1.5 seconds, stopped because all epochs were done; epoch 2 is kept."
+    )
+    changed = {r[0]: r[1:] for r in table(page, "changed").rows}
+    assert changed == {"hidden": ("8, 4", "250, 100", "8, 4"), "distance": ("l1", "l2", "l1")}
+    every = {r[0]: r[1:] for r in table(page, "settings").rows}
+    assert every["alpha_uu"] == ("none", "none", 0.2)
+    assert len(every) == len(settings_as_json(ngm.NGMClassifier()))
+    facts = dict(table(page, "facts").rows)
+    assert facts["edges trained on"] == "1 LL, 2 LU, 1 UU"
+    assert facts["validation rows"] == "2"
+
+
+def test_curves_leave_out_terms_of_zero_and_mark_the_kept_epoch(page: Page) -> None:
+    cost, score, _ = section(page, "curves").figures
+    assert [trace["name"] for trace in cost.data] == ["total", "labels", "edges LU", "edges UU"]
+    assert cost.data[0]["y"] == [1.5, 1.0, 0.75]
+    assert (score.data[1]["x"], score.data[1]["y"]) == ([2], [0.5])
+    assert section(page, "curves").answer == (
+        "The total cost fell from 1.5 to 0.75 in 3 epochs; the score on validation rows was best after epoch 2: "
+        "accuracy 50.0 %."
+    )
+
+
+def test_collapse_is_marked_and_bad(tmp_path: Path) -> None:
+    history = [epoch(0, 1.0, 0.5), epoch(1, 0.9, 0.5, h_spread=0.001, collapsed=1.0), epoch(2, 0.8, 0.5, collapsed=1.0)]
+    said = section(page_of([make_run(tmp_path / "run", history=history)]), "curves")
+    assert said.verdict == "bad"
+    assert "From epoch 2 on h had collapsed" in said.answer
+    assert said.figures[2].data[2]["x"] == [2, 3]
+
+
+def test_long_curves_are_thinned_out_and_keep_both_ends(tmp_path: Path) -> None:
+    history = [epoch(i, 2.0 - i / 5000, 0.5) for i in range(4321)]
+    cost = section(page_of([make_run(tmp_path / "run", history=history)]), "curves").figures[0]
+    x = cost.data[0]["x"]
+    assert isinstance(x, list)
+    assert (x[0], x[-1]) == (1, 4321)
+    assert len(x) <= 1001
+
+
+# Less, more, and too much
+
+
+def test_without_evidence_there_are_fewer_sections_and_the_way_to_get_them(tmp_path: Path) -> None:
+    page = page_of([make_run(tmp_path / "run")])
+    assert [s.key for s in page.sections] == [*ORDER[:3], "nodes"]
+    assert "Train with folder= (or ngm train)" in page.sections[-1].answer
+
+
+def test_a_run_without_edges_and_without_unlabelled_nodes_has_all_sections(tmp_path: Path) -> None:
+    found = replace(by_hand(), edges=np.empty((0, 2), dtype=np.int64), weight=np.empty(0, dtype=np.float32))
+    found = replace(found, graph=np.empty(0, dtype=np.int64), num_edges=0, role=objects(["labelled"] * 6))
+    found = replace(found, label=objects(list("ababab")))
+    page = page_of([make_run(tmp_path / "run", found, graphs_used=[])])
+    assert [s.key for s in page.sections] == ORDER
+    assert section(page, "next").answer == "All kept nodes have a label: there is none to ask for."
+
+
+def test_several_runs_are_compared_first(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "one", by_hand(), settings={"alpha_uu": 0.1, "seed": 3})
+    better = [epoch(0, 1.0, 0.6), epoch(1, 0.9, 0.75)]
+    control: JSON = {"with_graph": row(0.8), "without_graph": row(0.7)}
+    second = make_run(tmp_path / "two", settings={"alpha_uu": 0.5, "seed": 3}, history=better, control=control)
+    page = page_of([first, second])
+    assert [s.key for s in page.sections] == ["runs", *ORDER]
+    assert page.sections[0].answer == "Of 2 runs two has the best accuracy on validation rows: 75.0 %."
+    shown = table(page, "runs")
+    assert shown.columns == ["run", "accuracy", "gain over no graph", "epochs", "kept epoch", "seconds", "alpha_uu"]
+    assert shown.rows[0] == ["one", 0.5, None, 3, 2, 1.5, 0.1]
+    assert shown.rows[1][:2] == ["two", 0.75]
+    assert shown.rows[1][2] == pytest.approx(0.1)
+    curves = page.sections[0].figures[0].data
+    assert [(c["name"], c["y"]) for c in curves] == [("one", [0.4, 0.5, 0.25]), ("two", [0.6, 0.75])]
+    assert curves[0]["line"] != curves[1]["line"]
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / where / "run") for where in ("a", "b")]
+    assert [r[0] for r in table(page_of(runs), "runs").rows] == [str(run) for run in runs]
+
+
+def test_runs_on_other_rows_or_classes_are_compared_with_a_warning(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "one", data={"validation_rows": 5})
+    other = make_run(tmp_path / "two", model={"task": "classes", "classes": ["a", "c"]}, data={"validation_rows": 6})
+    assert page_of([first, other]).sections[0].notes == [
+        "The runs have the same settings.",
+        "They were scored on different numbers of validation rows, so their scores are of different data.",
+        "They tell different classes apart, so their scores are of different tasks.",
+    ]
+
+
+def test_runs_of_different_kinds_are_not_compared(tmp_path: Path) -> None:
+    one = make_run(tmp_path / "one")
+    numbers = make_run(tmp_path / "numbers", estimator=ngm.NGMRegressor)
+    labels = make_run(tmp_path / "labels", model={"task": "labels", "classes": ["a", "b"]})
+    for other, text in (
+        (numbers, f"{one} holds a NGMClassifier, {numbers} a NGMRegressor; compare runs of one kind"),
+        (labels, f"{one} predicts one class a row, {labels} several labels a row; compare runs of one kind"),
+    ):
+        with pytest.raises(ValueError, match=rf"\A{re.escape(text)}\Z"):
+            page_of([one, other])
+
+
+def test_a_page_of_twenty_thousand_nodes_stays_under_eight_megabytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz     é"))
+    texts = ["".join(row) for row in letters[rng.integers(len(letters), size=(20_000, 300))]]  # hard to compress
+    found = blobs(20_000, 150).named(ids=[f"{i:036x}" for i in range(20_000)], texts=texts)
+    model: dict[str, JSON] = {"task": "classes", "classes": [f"class {c}" for c in range(150)]}
+    page = page_of([make_run(tmp_path / "run", found, model)])
+    assert 1e6 < len(render(page).encode()) < 8e6
+    space = section(page, "space").space
+    assert space is not None
+    assert (len(space.x), len(space.edges)) == (20_000, 40_000)
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_run(tmp_path / "run", by_hand())
+    write_report(folder).write_text("old", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no space")))
+    with pytest.raises(OSError, match="no space"):
+        write_report(folder)
+    assert (folder / "report.html").read_text(encoding="utf-8") == "old"
+    assert not list(folder.glob(".*"))
+
+
+def test_a_trained_run_is_reported_as_it_was(tmp_path: Path) -> None:
+    digits = ngm.datasets.load("digits")
+    x, y = digits.x[:200], digits.y[:200].copy()
+    y[100:] = -1
+    model = ngm.NGMClassifier(epochs=5, hidden=(16,), validation=0.3, folder=tmp_path / "run")
+    model.fit(x, y, graph=ngm.knn_graph(x, k=4))
+    page = page_of([tmp_path / "run"])
+    best = model.history_.epochs[model.history_.best_epoch]["validation_accuracy"]
+    assert f"{100 * best:.1f} % are right" in section(page, "wrong").answer
+    assert f"accuracy {100 * best:.1f} %." in section(page, "curves").answer
+    kept = read_evidence(Run.open(tmp_path / "run"))
+    assert kept is not None
+    h = model.transform(x)
+    long = [float(w * np.linalg.norm(h[u] - h[v])) for (u, v), w in zip(kept.edges.tolist(), kept.weight, strict=True)]
+    assert table(page, "expensive").rows[0][2] == pytest.approx(max(long), rel=1e-4)
+    assert asdict(page)["sections"][0]["key"] == "gain"
