@@ -32,13 +32,16 @@ def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path) -> None:
     metrics = json.loads((tmp_path / result["run"] / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["control"]["with_graph"]["mean"] == result["rows"][-1]["mean"]
     assert metrics["control"]["without_graph"]["mean"] == result["rows"][-2]["mean"]
+    assert "Did the graph help?" in (tmp_path / result["report"]).read_text(encoding="utf-8")
 
 
 def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(tmp_path: Path) -> None:
     done = ngm("demo", "--seeds", "2", "--folder", "here", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    for part in ("labels per class", "without graph", "with graph", "gain", "points", "Run folder: here"):
+    for part in ("labels per class", "without graph", "with graph", "gain", "points"):
         assert part in done.stdout
+    assert "Run folder: here" in done.stdout
+    assert "Report: here/report.html" in done.stdout
     assert "\x1b[" not in done.stdout  # colours only on a terminal
 
 
@@ -53,7 +56,8 @@ def test_datasets_lists_all_of_them_without_fetching(tmp_path: Path) -> None:
 
 def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
     top = ngm("--help", folder=tmp_path)
-    for command in ("build", "check", "datasets", "demo", "ingest", "predict", "reproduce", "train"):
+    commands = "build check datasets demo export ingest predict report reproduce train"
+    for command in commands.split():
         assert command in top.stdout
         shown = ngm(command, "--help", folder=tmp_path).stdout
         assert "Example:" in shown
@@ -108,7 +112,7 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         (
             ("datasets", "--fetch", "cra"),
             "error: there is no data set 'cra' (did you mean 'cora'?); the names are "
-            "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, pubmed, swda20",
+            "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, messages, pubmed, swda20",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""`ngm train` and `ngm predict`, from a table to classes."""
+"""`ngm train`, from a table to a run folder."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from ngm import NGMClassifier, load, open_graph, save_graph, text_graph
-from ngm.cli import main, predict, progress, terminal
+from ngm import NGMClassifier, load, open_graph, read_table, save_graph, text_graph
+from ngm.cli import main, progress, terminal
+from ngm.evidence import read_evidence
+from ngm.features import Features
+from ngm.methods.control import without_graph
+from ngm.run import Run as RunFolder
 from tests.test_text_estimators import make_texts
 from tests.test_training import same_bits, weights
 
 Run = Callable[..., tuple[int, str, str]]
 TEXTS, TRUTH = make_texts(30)
-NEW, RIGHT = make_texts(11, seed=9)
-TRAIN = ("train", "texts.csv", "--text", "body", "--label", "topic", "--epochs", "2", "--network", "lstm")
+TRAIN = (
+    *("train", "texts.csv", "--text", "body", "--label", "topic", "--no-report"),
+    *("--epochs", "2", "--network", "lstm"),
+)
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in a folder of its own with two small tables, and gives (exit code, output, errors)."""
-    monkeypatch.chdir(tmp_path)
+def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command, and gives (exit code, output, errors)."""
     monkeypatch.setenv("COLUMNS", "200")
-    topics = [topic if row < 20 else None for row, topic in enumerate(TRUTH)]
-    pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": topics}).to_csv("texts.csv", index=False)
-    pd.DataFrame({"key": list("abcdefghijk"), "body": NEW, "topic": RIGHT}).to_csv("new.csv", index=False)
 
     def command(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["ngm", *words])
@@ -43,8 +44,20 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return command
 
 
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in a folder of its own with a small table, and gives (exit code, output, errors)."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": labels()}).to_csv("texts.csv", index=False)
+    return runner(monkeypatch, capsys)
+
+
 def labels() -> list[str | None]:
     return [topic if row < 20 else None for row, topic in enumerate(TRUTH)]
+
+
+def config(folder: str) -> dict[str, dict[str, object]]:
+    return json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))
 
 
 def test_train_is_fit_on_the_columns_and_a_graph_of_the_texts(run: Run) -> None:
@@ -74,8 +87,25 @@ def test_json_has_counts_graph_and_accuracy_and_nothing_else_is_printed(run: Run
     assert (found["epochs"], found["run"], found["accuracy_without_graph"]) == (2, "here", None)
     metrics = json.loads(Path("here/metrics.json").read_text(encoding="utf-8"))
     assert metrics["validation"]["accuracy"] == found["accuracy"]
-    assert metrics["data"]["text"] == "body"
+    assert (metrics["data"]["text"], metrics["data"]["id"], metrics["data"]["task"]) == ("body", "id", "class")
     assert "control" not in metrics
+    assert found["report"] is None
+
+
+def test_the_run_folder_has_names_features_and_a_report_and_says_so(run: Run) -> None:
+    words = [word for word in TRAIN if word != "--no-report"]
+    code, out, _ = run(*words, "-o", "here")
+    assert code == 0
+    evidence = read_evidence(RunFolder.open("here"))
+    assert evidence is not None
+    assert evidence.ids.tolist() == [str(i) for i in range(100, 130)]
+    assert evidence.texts.tolist() == TEXTS
+    features = Features.open(RunFolder.open("here"))
+    assert features is not None
+    assert features.rows(read_table("texts.csv")) == TEXTS
+    assert "<html" in Path("here/report.html").read_text(encoding="utf-8")
+    assert [line.split()[0] for line in out.splitlines()[-2:]] == ["Report:", "Run"]
+    assert "Report: here/report.html" in out
 
 
 def test_a_graph_folder_is_used_as_it_is(run: Run) -> None:
@@ -109,6 +139,8 @@ def test_control_trains_again_without_the_graph_for_as_many_steps(run: Run) -> N
     found, metrics = json.loads(out), json.loads(Path("run/metrics.json").read_text(encoding="utf-8"))
     assert metrics["control"]["with_graph"]["mean"] == found["accuracy"]
     assert metrics["control"]["without_graph"]["mean"] == found["accuracy_without_graph"]
+    scores = metrics["control"]["scores"]
+    assert scores == {"with_graph": [found["accuracy"]], "without_graph": [found["accuracy_without_graph"]]}
     assert metrics["labeled"] > 16  # softly labelled ones too; 4 of 20 are validated on
     told = " ".join(run(*TRAIN, *words)[1].split())
     shown = r"\d\.\d{3} on 4 validation texts, whose labels were hidden"
@@ -129,6 +161,38 @@ def test_the_control_has_the_settings_of_the_other(run: Run, monkeypatch: pytest
     assert main_.n_iter_ * -(-edges // 8) == pytest.approx(plain.n_iter_ * -(-18 // 8), abs=2)
 
 
+def test_seeds_repeat_both_and_the_first_is_kept(run: Run) -> None:
+    words = ("--recipe", "paper", "--validation", "0.3", "--seed", "5")
+    code, out, err = run(*TRAIN, *words, "--control", "--seeds", "3", "--json", "-o", "several")
+    assert (code, err) == (0, "")
+    control = json.loads(out)["control"]
+    expected = {"with_graph": [], "without_graph": []}
+    graph, y = text_graph(TEXTS, 5, seed=5), np.array(labels(), dtype=object)
+    for seed in (5, 6, 7):
+        model = NGMClassifier(network="lstm", epochs=2, validation=0.3, seed=seed).fit(TEXTS, y, graph=graph)
+        for name, one in (("with_graph", model), ("without_graph", without_graph(model, y).fit(TEXTS, y))):
+            expected[name].append(one.history_.epochs[one.history_.best_epoch]["validation_accuracy"])
+    assert control["scores"] == expected
+    for name, values in expected.items():
+        assert control[name]["mean"] == pytest.approx(np.mean(values))
+        assert control[name]["std"] == pytest.approx(np.std(values, ddof=1))
+        assert (control[name]["seeds"], control[name]["metric"]) == (3, "accuracy")
+    run(*TRAIN, *words, "-o", "one")
+    assert Path("several/weights.safetensors").read_bytes() == Path("one/weights.safetensors").read_bytes()
+
+
+def test_both_are_shown_with_their_spread(run: Run) -> None:
+    told = " ".join(run(*TRAIN, "--control", "--seeds", "2")[1].split())
+    shown = r"\d\.\d{3} ± \d\.\d{3} over 2 seeds on 2 validation texts, whose labels were hidden"
+    assert re.search(rf"accuracy {shown} without the graph {shown}", told)
+
+
+def test_epochs_are_logged_into_the_run_folder(run: Run) -> None:
+    assert run(*TRAIN, "--log", "csv", "--log", "tensorboard", "--log", "csv")[0] == 0
+    assert pd.read_csv("run/log.csv")["epoch"].tolist() == [0, 1]
+    assert list(Path("run/tensorboard").glob("events*"))
+
+
 def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "whole")[0] == 0
     show = progress.Progress.__call__
@@ -141,8 +205,11 @@ def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch)
     code, _, err = run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts")
     assert code == 130
     assert err.endswith("1 epoch is kept; the same command with --resume goes on")
+    assert config("parts")["command"]["text"] == "body"
+    assert Features.open(RunFolder.open("parts")) is not None  # what was learned so far can predict
     monkeypatch.setattr(progress.Progress, "__call__", show)
     assert run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts", "--resume")[0] == 0
+    assert config("parts")["command"] == config("whole")["command"]
     whole, parts = (Path(name, "weights.safetensors").read_bytes() for name in ("whole", "parts"))
     assert whole == parts
 
@@ -192,170 +259,3 @@ def test_lines_that_are_not_utf_8_are_left_out_and_noted(run: Run) -> None:
     assert f"note: {note} " in run(*TRAIN)[2]
     found = json.loads(run(*TRAIN, "--json")[1])
     assert (found["labeled"], found["unlabeled"], found["notes"]) == (20, 10, [note])
-
-
-# Prediction
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_predictions_are_those_of_the_loaded_network_in_pieces(
-    ending: str, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
-    run(*TRAIN)
-    code, out, err = run("predict", "run", "new.csv", "--text", "body", "--id", "key", "-o", f"out.{ending}")
-    assert (code, err) == (0, "")
-    found = pd.read_csv("out.csv") if ending == "csv" else pd.DataFrame(read_parquet("out.parquet"))
-    model = load("run")
-    assert found.columns.tolist() == ["key", "class", "probability"]
-    assert found["key"].tolist() == list("abcdefghijk")
-    assert found["class"].tolist() == model.predict(NEW).tolist()
-    np.testing.assert_allclose(found["probability"], model.predict_proba(NEW).max(axis=1), atol=1e-5)
-    assert out.splitlines()[-1] == f"Predictions: out.{ending}"
-    assert sorted(p.name for p in Path().iterdir() if p.name.startswith(".")) == []
-
-
-def read_parquet(file: str) -> dict[str, list[object]]:
-    from ngm import read_table
-
-    table = read_table(file)
-    return {name: table.column(name).tolist() for name in table.columns}
-
-
-def test_predict_counts_classes_and_tells_the_accuracy(run: Run) -> None:
-    run(*TRAIN)
-    code, out, err = run("predict", "run", "new.csv", "--label", "topic", "--json")
-    assert (code, err) == (0, "")
-    found, said = json.loads(out), load("run").predict(NEW)
-    assert found["classes"] == {c: int((said == c).sum()) for c in ("money", "pets")}
-    assert found["accuracy"] == pytest.approx((said == RIGHT).mean())
-    assert found["predictions"] == "predictions.csv"
-    assert pd.read_csv("predictions.csv")["row"].tolist() == list(range(11))
-    out = run("predict", "run", "new.csv", "--label", "topic")[1]
-    assert f"accuracy {found['accuracy']:.3f} on 11 labelled texts" in out
-
-
-def test_whole_numbers_stay_so_in_parquet(run: Run) -> None:
-    pd.DataFrame({"body": TEXTS, "topic": [3, 7] * 15}).to_csv("texts.csv", index=False)
-    run(*TRAIN, "--no-graph")
-    run("predict", "run", "texts.csv", "-o", "out.parquet")
-    found = read_parquet("out.parquet")
-    assert found["row"] == list(range(30))
-    assert set(found["class"]) <= {3, 7}
-
-
-def test_texts_that_say_nothing_are_noted_by_their_rows_in_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
-    run(*TRAIN)
-    pd.DataFrame({"body": [*NEW[:6], None, "unheard"]}).to_csv("gaps.csv", index=False)
-    note = "2 of 8 texts have no word of its vocabulary (rows 6, 7); what is predicted for them rests on nothing"
-    assert run("predict", "run", "gaps.csv")[2] == f"note: {note}"
-    assert json.loads(run("predict", "run", "gaps.csv", "--json")[1])["notes"] == [note]
-
-
-# Mistakes
-
-
-WRONG = [
-    (
-        ("train", "texts.csv", "--text", "bodi", "--label", "topic"),
-        "texts.csv has no column 'bodi' (did you mean 'body'?); its columns are id, body, topic",
-    ),
-    (("train", "texts.csv", "--text", "body"), "give --text and --label; the columns of texts.csv are id, body, topic"),
-    (
-        ("train", "texts.csv", "--text", "id", "--label", "topic"),
-        "column 'id' of texts.csv holds int64, not text; choose another",
-    ),
-    (
-        (*TRAIN, "--network", "lstmm"),
-        "--network is 'lstmm' (did you mean 'lstm'?); choose from charcnn, charcnn-small, charcnn-large, lstm",
-    ),
-    ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from paper, strong"),
-    (
-        (*TRAIN, "--recipe", "strong", "--no-graph"),
-        "--recipe strong learns from a graph, and --no-graph is given; leave out one of them",
-    ),
-    (
-        (*TRAIN, "--patience", "2", "--validation", "0"),
-        "--patience waits for accuracy on validation texts, and --validation is 0; give a share",
-    ),
-    ((*TRAIN, "--graph", "g", "--no-graph"), "both --graph and --no-graph are given; choose one"),
-    ((*TRAIN, "--graph", "g", "-k", "3"), "-k is for a graph made here, and --graph is given; leave it out"),
-    ((*TRAIN, "--alpha", "1", "--no-graph"), "--alpha is about a graph, and --no-graph is given; leave it out"),
-    ((*TRAIN, "--control", "--no-graph"), "--control is about a graph, and --no-graph is given; leave it out"),
-    (
-        (*TRAIN, "--control", "--validation", "0"),
-        "--control compares accuracies on validation texts, and --validation is 0; give a share",
-    ),
-    (
-        (*TRAIN, "--network", "charcnn", "--no-graph", "--vectors", "v.txt"),
-        "--vectors has nothing to do: it is for a graph made here, for lstm and for strong",
-    ),
-    ((*TRAIN, "-k", "30"), "k is 30 and x has 30 rows; k must be at least 1 and below the number of rows"),
-    ((*TRAIN, "--vectors", "no.txt"), "cannot find the word vectors no.txt; give a text, .bin or .npz file"),
-    (
-        (*TRAIN, "--vectors", "wide.txt"),
-        "wide.txt, line 2, has 3 numbers and line 1 has 2; all words need the same width",
-    ),
-    ((*TRAIN, "--epochs", "0"), "epochs is 0; it must be a whole number greater than 0"),
-    ((*TRAIN, "-o", "mine"), "mine holds other files and no run; name a new or empty folder"),
-    (
-        ("train", "one.csv", *TRAIN[2:]),
-        "y holds one class only ('a'); a classifier needs labelled rows of at least two",
-    ),
-    (
-        ("train", "none.csv", *TRAIN[2:]),
-        "none of the 3 rows has a label (-1, None and NaN mean unlabelled); label some rows",
-    ),
-    (
-        ("train", "gap.csv", *TRAIN[2:], "--no-graph"),
-        "1 text is labelled and empty (row 1), which would teach the network what to say of texts of which "
-        "it sees nothing; drop these rows, or their labels",
-    ),
-    (
-        ("train", "latin.csv", *TRAIN[2:]),
-        "none of the 2 rows of latin.csv can be used: line 2: 'caf??a' (not UTF-8); line 3: 'th??b' (not UTF-8)",
-    ),
-    (("train", "not.here", *TRAIN[2:]), "not.here is not there; give a file, a folder or a query"),
-    (("predict", "no", "new.csv"), "no is not a run folder: it has no config.json"),
-    (
-        ("predict", "table", "new.csv", "--text", "body"),
-        "table holds an NGMClassifier with network 'ffnn'; ngm predict gives classes to texts, so use ngm.load for it",
-    ),
-    (
-        ("predict", "run", "new.csv", "-o", "out.txt"),
-        "--output is 'out.txt'; name a file that ends in .csv or .parquet",
-    ),
-    (("predict", "run", "new.csv", "-o", "new.csv"), "--output is 'new.csv', the table itself; name another file"),
-    (("predict", "python", "new.csv"), "give --text; the columns of new.csv are key, body, topic"),
-    (
-        ("predict", "python", "new.csv", "--text", "body", "--id", "kee"),
-        "new.csv has no column 'kee' (did you mean 'key'?); its columns are key, body, topic",
-    ),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, run: Run) -> None:
-    Path("wide.txt").write_text("cat 1 2\ndog 1 2 3\n", encoding="utf-8")
-    Path("one.csv").write_text("body,topic\na b,a\nc d,a\ne f,\n" + "g h,\n" * 5, encoding="utf-8")
-    Path("none.csv").write_text("body,topic\na b,\nc d,\ne f,\n", encoding="utf-8")
-    Path("gap.csv").write_text("body,topic\na b,x\n,y\ne f,x\n", encoding="utf-8")
-    Path("latin.csv").write_bytes("body,topic\ncafé,a\nthé,b\n".encode("latin-1"))
-    Path("mine").mkdir()
-    Path("mine/notes.txt").write_text("keep", encoding="utf-8")
-    if words[0] == "predict" and words[1] == "table":
-        NGMClassifier(hidden=(2,), epochs=1).fit(np.eye(4, dtype=np.float32), [0, 1, 0, 1]).save("table")
-    if words[0] == "predict" and words[1] == "python":
-        NGMClassifier(network="charcnn", epochs=1).fit(["a", "b"], [0, 1]).save("python")
-    assert run(*words) == (2, "", f"error: {message}")
-    assert not Path("run").exists()
-    assert not Path("predictions.csv").exists()
-
-
-@pytest.mark.parametrize("command", ["train", "predict"])
-def test_help_has_an_example(command: str, run: Run) -> None:
-    code, out, _ = run(command, "--help")
-    assert code == 0
-    assert f"Example: ngm {command}" in " ".join(out.split())
-    assert "--json" in out

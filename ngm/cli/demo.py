@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json, spread
+from ngm.report import write_report
 from ngm.reproduce import demo
 
 
@@ -25,9 +26,10 @@ def demo_command(
 
     Example:  ngm demo --seeds 3
     """
-    total = 2 * seeds * len(demo.LABELS_PER_CLASS)
+    total = 2 * seeds * len(demo.LABELS_PER_CLASS) + 1
     with bar(total, quiet=as_json) as step:
         result = demo.run(folder, seeds, on_fit=lambda: step("training"))
+        page = write_report(folder)
     if as_json:
         rows = [row for c in result.comparisons for row in (c.without_graph, c.with_graph)]
         labels = [10 * c.labels_per_class for c in result.comparisons for _ in range(2)]
@@ -36,6 +38,7 @@ def demo_command(
                 "table": "demo",
                 "rows": [asdict(row) | {"labels": count} for row, count in zip(rows, labels, strict=True)],
                 "run": str(result.folder),
+                "report": str(page),
             }
         )
         return
@@ -51,4 +54,5 @@ def demo_command(
     nodes, edges = result.graph.num_nodes, result.graph.num_edges
     out.print(f"Graph: {nodes:,} digits, {edges:,} edges to the {demo.NEIGHBORS} nearest neighbours.", highlight=False)
     where = escape(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))")
-    out.print(where, highlight=False)
+    out.print(where, highlight=False, soft_wrap=True)
+    out.print(f"Report: {escape(str(page))}   (open it in a browser)", highlight=False, soft_wrap=True)

@@ -2,205 +2,251 @@
 
 from __future__ import annotations
 
-import csv
+import shutil
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, cast
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.markup import escape
 
-from ngm.build.reading import column_texts
-from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, app, bar, err, out, print_json
-from ngm.cli.train import bad_lines, column_names, labels_of
-from ngm.files import beside, file_written_whole
-from ngm.methods.classifier import NGMClassifier
-from ngm.methods.readers import reads_texts, row_list
+from ngm.cli.prediction.items import Asked, Batch, Items, is_graph, items_of, opened
+from ngm.cli.prediction.outputs import check_output, written
+from ngm.cli.prediction.predicted import Predicted, predicted
+from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
+from ngm.features import Features, Odd
+from ngm.features.features import Strings
+from ngm.features.made import NOTHING, odd_rows
+from ngm.files import beside
+from ngm.methods.estimator import NGMEstimator
+from ngm.methods.readers import reads_texts
 from ngm.methods.saving import load
-from ngm.methods.targets import unlabeled_rows
 from ngm.run import JSON, Run
-from ngm.tables import Table, read_table
-from ngm.tables.ingest import copy_to
-from ngm.tables.query import connect, escaped, quoted
+from ngm.store import first_of
+from ngm.tables.stream import Stream
 
-_AT_ONCE = 4096  # texts
-_Write = Callable[[Sequence[object], Sequence[object], Sequence[float]], None]
-_PARQUET = (".parquet", ".pq")
+_AT_ONCE = 4096  # rows
+_EVERY = 10.0  # seconds between lines where there is no terminal
 
 
 @app.command("predict")
 def predict_command(
     folder: Annotated[Path, typer.Argument(help="Run folder, from ngm train or NGMClassifier.save.")],
-    source: Annotated[str, typer.Argument(help="A table of texts: CSV, TSV, Parquet, JSON lines, a DuckDB query.")],
+    source: Annotated[
+        str, typer.Argument(help="A table: CSV, TSV, Parquet, JSON lines, a DuckDB query; or a graph folder.")
+    ],
     text: Annotated[
         str | None, typer.Option(help="Column of texts; several as title,body.", show_default="as in ngm train")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the classes: .csv or .parquet.")] = Path(
-        "predictions.csv"
-    ),
-    id_column: Annotated[str | None, typer.Option("--id", help="Column of ids to keep; else rows by number.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File for the predictions: .csv, .parquet or .jsonl.")
+    ] = Path("predictions.csv"),
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id", help="Column of ids to keep.", show_default="as in ngm train"),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
+    top: Annotated[int, typer.Option(help="So many of the most probable classes.")] = 1,
     label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
     header: Header = None,
     delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Gives each text of a table its class and how probable it is, by a trained network alone.
+    """Gives each row of a table its class and how probable it is, or its number.
 
-    Example:  ngm predict run/ new.csv --text body --id id -o classes.csv
+    Rows are read as they were in training, piece by piece: a table may be larger
+    than memory. The network predicts alone, without the graph. A run that reads
+    nothing but the graph takes a table of links: a new node and a node of the
+    training graph in each row.
+
+    Example:  ngm predict run/ new.csv -o classes.csv
+
+    Example:  ngm predict run/ new.parquet --id key --all -o classes.parquet
     """
     start = time.perf_counter()
-    _check_output(output, source)
-    model, names = _loaded(folder), text or _trained_on(folder)
-    table = read_table(source, delimiter, header)
-    if names is None:
-        raise ValueError(f"give --text; the columns of {table.name} are {', '.join(table.columns)}")
-    key = _key(table, id_column)
-    found = _Found()
-    with (
-        bar(-(-len(table) // _AT_ONCE), quiet=as_json) as step,
-        _written(output, key, _type(table, id_column), model) as write,
-    ):
-        for first in range(0, len(table), _AT_ONCE):
-            step("reading texts")
-            some = replace(table, sql=f"SELECT * FROM ({table.sql}) LIMIT {_AT_ONCE} OFFSET {first}")
-            texts = column_texts(some, column_names(names, table))
-            shares = found.take(model, texts, None if label is None else labels_of(some, label))
-            ids = list(range(first, first + len(texts))) if id_column is None else some.column(id_column).tolist()
-            write(ids, model.classes_[shares.argmax(axis=1)].tolist(), shares.max(axis=1).tolist())
-    notes = found.notes(model) + bad_lines(table)
+    check_output(output, source)
+    model, data = load(folder), _data_of(folder)
+    names, separator = cast("list[str] | None", data.get("label_names")), str(data.get("label_separator") or ";")
+    found = predicted(model, every, top, names, separator)
+    with _spill(output) as spill:
+        asked = Asked(id_column, label, cast("str | None", data.get("id")), delimiter, header, spill)
+        items = _items(folder, source, model, text or cast("str | None", data.get("text")), text, asked)
+        told = _Told(items, found, label)
+        _check_key(items, found, id_column)
+        with (
+            _Rows(items, quiet=as_json) as moved,
+            written(output, [items.key, *found.columns]) as write,
+        ):
+            for batch in items.batches(_AT_ONCE):
+                write([batch.ids, *told.take(model, batch)])
+                moved(told.count)
     if as_json:
-        counts: JSON = {str(name): found.classes[name] for name in model.classes_.tolist()}
-        said: dict[str, JSON] = {"predictions": str(output), "texts": len(table), "classes": counts}
-        seconds = round(time.perf_counter() - start, 3)
-        print_json({**said, "accuracy": found.accuracy(), "seconds": seconds, "notes": list(notes)})
+        print_json({"predictions": str(output), **told.as_json(time.perf_counter() - start)})
         return
-    shown = ", ".join(f"{name} {found.classes[name]:,}" for name in model.classes_.tolist())
-    out.print(escape(f"{len(table):,} texts: {shown}"), highlight=False, soft_wrap=True)
-    if label is not None:
-        out.print(f"accuracy {found.accuracy() or 0:.3f} on {found.known:,} labelled texts", highlight=False)
-    for note in notes:
+    _show(told, output)
+
+
+@contextmanager
+def _spill(output: Path) -> Iterator[Path]:
+    """A place beside the output for what does not fit into memory."""
+    spill = beside(output, "spill")
+    try:
+        yield spill
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+# What is read
+
+
+def _data_of(folder: Path) -> dict[str, JSON]:
+    """What `ngm train` was told of the data; nothing where a run was trained in Python."""
+    data = Run.open(folder).read("metrics.json").get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _items(folder: Path, source: str, model: NGMEstimator, text: str | None, said: str | None, asked: Asked) -> Items:
+    features = Features.open(Run.open(folder))
+    if features is not None and features.nodes is not None and is_graph(source):
+        _refuse_text(folder, features, said)
+        return items_of(source, None, features, asked)
+    if features is None and not reads_texts(model.network):
+        raise ValueError(
+            f"{folder} was trained in Python, and nothing in it says how x is made from a table; use "
+            f"ngm.load({str(folder)!r}).predict(x)"
+        )
+    stream = opened(source, asked)
+    if features is None:
+        if text is None:
+            raise ValueError(f"give --text; the columns of {stream.name} are {', '.join(stream.query.columns)}")
+        features = Features("text", Strings(_names(text, stream)))
+    elif said is not None:
+        _refuse_text(folder, features, said)
+        features = replace(features, part=replace(features.part, names=_names(said, stream)))  # type: ignore[type-var]
+    _check_width(folder, features, model)
+    return items_of(source, stream, features, asked)
+
+
+def _names(given: str, stream: Stream) -> tuple[str, ...]:
+    """The columns that a user named, several of them with commas between."""
+    return (given,) if given in stream.query.columns else tuple(name.strip() for name in given.split(","))
+
+
+def _refuse_text(folder: Path, features: Features, said: str | None) -> None:
+    if said is not None and features.kind not in ("text", "words"):
+        reads = "the graph" if features.kind == "graph" else f"the columns {', '.join(features.names)}"
+        raise ValueError(f"--text is {said!r}, but {folder} reads {reads}; leave it out")
+
+
+def _check_width(folder: Path, features: Features, model: NGMEstimator) -> None:
+    width = getattr(model, "n_features_in_", None)
+    if features.width is not None and width is not None and features.width != width:
+        raise ValueError(
+            f"{folder}/features.json makes rows of {features.width:,} numbers, the network takes {width:,}; train again"
+        )
+
+
+def _check_key(items: Items, found: Predicted, id_column: str | None) -> None:
+    key = items.key.name
+    if key in [column.name for column in found.columns]:
+        said = f"--id is {key!r}" if id_column else f"ids are in column {key!r}"
+        raise ValueError(f"{said}, which is what a column of the output is called; give another column as --id")
+
+
+# What is told
+
+
+@dataclass
+class _Told:
+    """What was predicted so far, and what there is to say of it."""
+
+    items: Items
+    found: Predicted
+    label: str | None
+    count: int = 0
+    odd: dict[tuple[str, str], tuple[int, list[object]]] = field(default_factory=dict)
+
+    def take(self, model: NGMEstimator, batch: Batch) -> list[Sequence[object]]:
+        """Columns of the output for some more rows."""
+        made = batch.made
+        some = list(made.odd)
+        if isinstance(made.x, list):
+            silent = model.reader_.unread(model.reader_.read(made.x))
+            some += [Odd(silent + self.count, f"have no {model.reader_.knows}", NOTHING)] if len(silent) else []
+        for odd in some:
+            self._note(odd, batch)
+        self.count += len(batch.ids)
+        with warnings.catch_warnings():  # told at the end, with the numbers that the rows have in the table
+            warnings.filterwarnings("ignore", ".* rests on nothing", UserWarning)
+            return self.found.take(made.x, batch.truth)
+
+    def _note(self, odd: Odd, batch: Batch) -> None:
+        count, first = self.odd.get((odd.have, odd.so), (0, []))
+        rows = odd.rows[: 3 - len(first)].tolist()
+        shown = [batch.ids[row] for row in rows] if self.items.things == "nodes" else rows
+        self.odd[odd.have, odd.so] = (count + len(odd.rows), [*first, *shown])
+
+    def notes(self) -> list[str]:
+        """Which rows tell nothing, lines that did not fit, labels that are none."""
+        things = self.items.things
+        found = [odd_rows(n, self.count, first, things, *why) for why, (n, first) in self.odd.items()]
+        if self.found.strange:
+            shown = first_of([repr(name) for name in self.found.strange])
+            found.append(f"the run knows no such labels as {shown} of column {self.label!r}; they count as wrong")
+        if self.label is not None and not self.found.score()[2]:
+            found.append(f"column {self.label!r} has no label in any row, so nothing can be compared")
+        return found + self.items.notes()
+
+    def as_json(self, seconds: float) -> dict[str, JSON]:
+        """Counts, the score and the notes."""
+        name, score, known = self.found.score()
+        scored: dict[str, JSON] = {} if self.label is None else {_json_name(name): score, "labeled": known}
+        said: dict[str, JSON] = {self.items.things: self.count, **self.found.as_json(), **scored}
+        return {**said, "seconds": round(seconds, 3), "notes": list(self.notes())}
+
+
+def _json_name(score: str) -> str:
+    return score.lower().replace("-", "_")
+
+
+def _show(told: _Told, output: Path) -> None:
+    said = f"{told.count:,} {told.items.things}: {told.found.summary()}"
+    out.print(escape(said), highlight=False, soft_wrap=True)
+    name, score, known = told.found.score()
+    if told.label is not None and score is not None:
+        out.print(f"{name} {score:.3f} on {known:,} labelled {told.items.things}", highlight=False)
+    for note in told.notes():
         err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
     out.print(f"Predictions: {escape(str(output))}", highlight=False, soft_wrap=True)
 
 
-@dataclass
-class _Found:
-    """What was predicted so far: how often each class, how many right of those known, rows that say nothing."""
+class _Rows:
+    """Shows how many rows are done: a bar on a terminal, else a line now and then."""
 
-    classes: Counter[object] = field(default_factory=Counter)
-    texts: int = 0
-    known: int = 0
-    right: int = 0
-    unread: list[int] = field(default_factory=list)
+    def __init__(self, items: Items, quiet: bool) -> None:
+        self.items, self.quiet = items, quiet
+        self.start = self.said = time.monotonic()
 
-    def take(self, model: NGMClassifier, texts: list[str], y: NDArray[np.generic] | None) -> NDArray[np.floating]:
-        """(b, C) class shares of some more texts, which are counted."""
-        silent = model.reader_.unread(model.reader_.read(texts))
-        self.unread += (silent + self.texts).tolist()
-        self.texts += len(texts)
-        with warnings.catch_warnings():  # told at the end, with the numbers that the rows have in the table
-            warnings.filterwarnings("ignore", ".* rests on nothing", UserWarning)
-            shares = model.predict_proba(texts)
-        chosen = model.classes_[shares.argmax(axis=1)].tolist()
-        self.classes.update(chosen)
-        if y is not None:
-            known = ~unlabeled_rows(y)
-            self.known += int(known.sum())
-            pairs = zip(y[known].tolist(), np.array(chosen, dtype=object)[known].tolist(), strict=True)
-            self.right += sum(mine == theirs or str(mine) == str(theirs) for mine, theirs in pairs)
-        return shares
+    def __enter__(self) -> _Rows:
+        self.bar = bar(self.items.total or 0, self.quiet)
+        self.step: Step = self.bar.__enter__()
+        return self
 
-    def accuracy(self) -> float | None:
-        """Share of the labelled texts that are right; None where there are none."""
-        return self.right / self.known if self.known else None
+    def __exit__(self, *error: object) -> None:
+        self.bar.__exit__(None, None, None)
 
-    def notes(self, model: NGMClassifier) -> list[str]:
-        """Which texts the network could make nothing of."""
-        if not self.unread:
-            return []
-        rows = row_list(np.array(self.unread))
-        return [
-            f"{len(self.unread):,} of {self.texts:,} texts have no {model.reader_.knows} ({rows}); what is predicted "
-            "for them rests on nothing"
-        ]
-
-
-def _check_output(output: Path, source: str) -> None:
-    if output.suffix.lower() not in (".csv", *_PARQUET):
-        raise ValueError(f"--output is {str(output)!r}; name a file that ends in .csv or .parquet")
-    if output.is_dir():
-        raise ValueError(f"--output is {str(output)!r}, which is a folder; name a file in it")
-    if output.exists() and Path(source).exists() and output.samefile(source):
-        raise ValueError(f"--output is {str(output)!r}, the table itself; name another file")
-
-
-def _loaded(folder: Path) -> NGMClassifier:
-    model = load(folder)
-    if not reads_texts(model.network) or not isinstance(model, NGMClassifier) or model.task_ == "labels":
-        kind = f"{type(model).__name__} with network {str(model.network)!r}"
-        raise ValueError(f"{folder} holds an {kind}; ngm predict gives classes to texts, so use ngm.load for it")
-    return model
-
-
-def _trained_on(folder: Path) -> str | None:
-    """The column of texts that `ngm train` was told, if it was that."""
-    data = Run.open(folder).read("metrics.json").get("data")
-    return cast("str | None", data.get("text")) if isinstance(data, dict) else None
-
-
-def _key(table: Table, id_column: str | None) -> str:
-    """Name of the first column of the output."""
-    if id_column is None:
-        return "row"
-    table.column(id_column)
-    if id_column in ("class", "probability"):
-        raise ValueError(f"--id is {id_column!r}, which is what a column of the output is called; give another column")
-    return id_column
-
-
-@contextmanager
-def _written(output: Path, key: str, kind: str, model: NGMClassifier) -> Iterator[_Write]:
-    """Adds ids, classes and probabilities to the output, which is there in whole at the end or not at all."""
-    with file_written_whole(output) as part:
-        parquet = output.suffix.lower() in _PARQUET
-        lines = beside(output, "csv") if parquet else part
-        try:
-            with lines.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow([key, "class", "probability"])
-
-                def write(ids: Sequence[object], classes: Sequence[object], shares: Sequence[float]) -> None:
-                    writer.writerows(zip(ids, classes, (f"{share:.6f}" for share in shares), strict=True))
-
-                yield write
-            if parquet:
-                _to_parquet(lines, part, {key: kind, "class": _kind(model.classes_), "probability": "DOUBLE"})
-        finally:
-            if parquet:
-                lines.unlink(missing_ok=True)
-
-
-def _to_parquet(lines: Path, file: Path, types: dict[str, str]) -> None:
-    columns = ", ".join(f"{quoted(name)}: '{kind}'" for name, kind in types.items())
-    rows = f"FROM read_csv('{escaped(str(lines))}', header = true, delim = ',', quote = '\"', columns = {{{columns}}})"
-    connect().execute(copy_to(rows, file))
-
-
-def _type(table: Table, id_column: str | None) -> str:
-    return "BIGINT" if id_column is None else _kind(table.column(id_column))
-
-
-def _kind(values: NDArray[np.generic]) -> str:
-    """What DuckDB calls values of this type."""
-    whole = values.dtype.kind in "iu" or (
-        values.dtype.kind == "O" and all(v is None or (isinstance(v, int) and not isinstance(v, bool)) for v in values)
-    )
-    return "BIGINT" if whole else "DOUBLE" if values.dtype.kind == "f" else "VARCHAR"
+    def __call__(self, done: int) -> None:
+        """So many are done."""
+        total, now = self.items.total, time.monotonic()
+        if not self.quiet and err.is_terminal:
+            self.step.bar.update(self.step.task, completed=done, total=total or done, description="predicting")
+        elif not self.quiet and now - self.said >= _EVERY:
+            self.said = now
+            left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
+            of = "" if total is None else f" of {total:,}"
+            err.print(f"{done:,}{of} {self.items.things} predicted{left}", highlight=False, soft_wrap=True)

@@ -5,15 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
+from rich.console import RenderableType
 from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bar
+from rich.text import Text
 
-from ngm.cli.terminal import Step, bar, err
-from ngm.methods.classifier import NGMClassifier
+from ngm.cli.terminal import err
+from ngm.methods.estimator import NGMEstimator
 from ngm.training import Epoch
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
+_METRICS = {"accuracy": "accuracy", "micro_f1": "micro F1", "negative_squared_error": "squared error"}
+_VALIDATION = "validation_"
 
 
 class Progress:
@@ -25,18 +38,20 @@ class Progress:
         quiet: Show nothing.
     """
 
-    def __init__(self, model: NGMClassifier, what: str, quiet: bool) -> None:
+    def __init__(self, model: NGMEstimator, what: str, quiet: bool) -> None:
         self.model, self.what, self.quiet = model, what, quiet
-        self.stack = ExitStack()
+        self.bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
+        self.bar.line = f"{what}: getting ready"
         self.spent: list[float] = []
         self.said = -_EVERY
 
     def __enter__(self) -> Progress:
-        self.step: Step = self.stack.enter_context(bar(1, self.quiet))
+        self.bar.start()
+        self.task = self.bar.add_task("", total=None)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stack.close()
+        self.bar.stop()
 
     def __call__(self, epoch: Epoch) -> None:
         """Takes the record of an epoch."""
@@ -44,7 +59,8 @@ class Progress:
         self.spent.append(epoch["seconds"])
         line = f"{self.what}: {described(epoch)}"
         if not self.quiet and err.is_terminal:
-            self.step.bar.update(self.step.task, completed=done, total=epochs, description=line)
+            self.bar.line = line
+            self.bar.update(self.task, completed=done, total=epochs)
             return
         now = time.monotonic()
         if not self.quiet and (now - self.said >= _EVERY or done == epochs):
@@ -53,8 +69,22 @@ class Progress:
             err.print(f"epoch {done:,} of {epochs:,}, {line}, {left:.0f} s left", highlight=False, soft_wrap=True)
 
 
+class _Bar(Bar):
+    """A bar with a line below it, since both beside each other do not fit into a narrow terminal."""
+
+    line = ""
+
+    @classmethod
+    def get_default_columns(cls) -> tuple[ProgressColumn, ...]:
+        return BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield from super().get_renderables()
+        yield Text(self.line)
+
+
 def described(epoch: Epoch) -> str:
-    """The cost with its terms, and the accuracy on validation texts.
+    """The cost with its terms, and the metric on validation rows.
 
     >>> record = {"total": 0.75, "supervised": 0.5, "ll": 0.0, "lu": 0.1, "uu": 0.15, "validation_accuracy": 0.9}
     >>> described(record)
@@ -63,8 +93,38 @@ def described(epoch: Epoch) -> str:
     names = {"labels": "supervised", "LL": "ll", "LU": "lu", "UU": "uu"}
     terms = ", ".join(f"{name} {epoch[term]:.3f}" for name, term in names.items() if epoch[term])
     parts = f" ({terms})" if "," in terms else ""
-    accuracy = epoch.get("validation_accuracy")
-    return f"cost {epoch['total']:.3f}{parts}" + ("" if accuracy is None else f", accuracy {accuracy:.3f}")
+    metric = metric_of(epoch)
+    said = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
+    return f"cost {epoch['total']:.3f}{parts}{said}"
+
+
+def metric_of(epoch: Epoch) -> tuple[str, float] | None:
+    """(name, value) of the first validation metric, which decides between epochs; None where there is none.
+
+    >>> metric_of({"total": 1.0, "validation_micro_f1": 0.5, "validation_cost": 2.0})
+    ('micro_f1', 0.5)
+    """
+    found = [(k.removeprefix(_VALIDATION), v) for k, v in epoch.items() if k.startswith(_VALIDATION)]
+    return found[0] if found else None
+
+
+def metric_name(name: str) -> str:
+    """What a metric is called.
+
+    >>> metric_name("negative_squared_error")
+    'squared error'
+    """
+    return _METRICS.get(name, name)
+
+
+def metric_value(name: str, value: float, spread: float | None = None) -> str:
+    """The value of a metric; errors have no sign.
+
+    >>> metric_value("accuracy", 0.9), metric_value("negative_squared_error", -0.25, 0.01)
+    ('0.900', '0.250 ± 0.010')
+    """
+    more = "" if spread is None else f" ± {spread:.3f}"
+    return f"{abs(value) if name.startswith('negative') else value:.3f}{more}"
 
 
 @contextmanager
@@ -73,9 +133,12 @@ def noted(quiet: bool) -> Iterator[list[str]]:
     notes: list[str] = []
 
     def note(message: Warning | str, *where: object) -> None:
-        notes.append(" ".join(str(message).split()))
+        said = " ".join(str(message).split())
+        if said in notes:  # of another seed, or of the control
+            return
+        notes.append(said)
         if not quiet:
-            err.print(f"[yellow]note:[/] {escape(notes[-1])}", highlight=False, soft_wrap=True)
+            err.print(f"[yellow]note:[/] {escape(said)}", highlight=False, soft_wrap=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

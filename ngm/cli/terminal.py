@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -17,12 +18,30 @@ from ngm.reproduce.table import Row
 from ngm.run import JSON
 
 app = typer.Typer(
-    help="Neural Graph Machines: train a network with few labels and a graph.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 out, err = Console(), Console(stderr=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"ngm {metadata.version('neural-graph-machines')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Neural Graph Machines: train a network with few labels and a graph.
+
+    Begin with ngm demo, then ngm datasets messages and ngm build --help.
+    """
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
 Header = Annotated[

@@ -1,0 +1,79 @@
+"""`ngm export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+from rich.markup import escape
+from rich.table import Table as Shown
+
+from ngm.cli.terminal import AsJson, Debug, app, out, print_json
+from ngm.methods.exporting import Exported, export, format_of
+from ngm.methods.saving import load
+from ngm.run import JSON
+
+_CLASSES_SHOWN = 10
+
+
+@app.command("export")
+def export_command(
+    folder: Annotated[Path, typer.Argument(help="Run folder, from ngm train or NGMClassifier.save.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: .onnx, or .pt2 for torch.export.")
+    ] = Path("model.onnx"),
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Writes a trained network as a file that other programs run, once it has been run here and gave the same.
+
+    Example:  ngm export run/ -o model.onnx
+    """
+    kind = format_of(output)
+    if kind is None:
+        raise ValueError(f"--output is {str(output)!r}; name a file that ends in .onnx, or in .pt2 for torch.export")
+    model = load(folder, device="cpu")
+    try:
+        made = export(model, kind, output)
+    except ImportError as error:  # a package that not everybody installs
+        raise ValueError(str(error)) from None
+    if as_json:
+        print_json(_as_json(made))
+        return
+    facts = Shown(show_header=False, box=None, pad_edge=False)
+    for name, value in _facts(made).items():
+        facts.add_row(name, escape(value))
+    out.print(facts, highlight=False)
+    out.print(f"Model: {escape(str(made.file))}", highlight=False, soft_wrap=True)
+
+
+def _as_json(made: Exported) -> dict[str, JSON]:
+    return {
+        "model": str(made.file),
+        "format": made.format,
+        "bytes": made.file.stat().st_size,
+        "difference": made.difference,
+        "rows_checked": made.rows,
+        **{name: value for name, value in made.metadata.items() if name != "words"},
+    }
+
+
+def _facts(made: Exported) -> dict[str, str]:
+    inputs = cast("dict[str, dict[str, JSON]]", made.metadata["inputs"])
+    shown = [f"{name}: {kind['type']} ({_sizes(kind['shape'])})" for name, kind in inputs.items()]
+    facts = {
+        "network": f"{made.metadata['network']}, {made.file.stat().st_size / 1e6:.1f} MB",
+        "takes": ", ".join(shown),
+        "gives": ", ".join(cast("list[str]", made.metadata["outputs"])),
+    }
+    classes = cast("list[JSON]", made.metadata.get("classes", []))
+    if classes:
+        more = f", ... ({len(classes):,})" if len(classes) > _CLASSES_SHOWN else ""
+        facts["classes"] = ", ".join(str(name) for name in classes[:_CLASSES_SHOWN]) + more
+    facts["checked"] = f"differs by {made.difference:.1e} at most from the network here, on {made.rows} rows"
+    return facts
+
+
+def _sizes(shape: JSON) -> str:
+    return ", ".join(str(size) for size in cast("list[JSON]", shape))

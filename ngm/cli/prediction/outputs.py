@@ -1,0 +1,83 @@
+"""Rows written to a file as they come: CSV, JSON lines or Parquet, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, TypeAlias
+
+from ngm.cli.prediction.predicted import Column
+from ngm.files import beside, file_written_whole
+from ngm.tables.ingest import copy_to
+from ngm.tables.query import connect, escaped, quoted, refusals
+
+Write: TypeAlias = Callable[[Sequence[Sequence[object]]], None]
+PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
+
+
+def check_output(output: Path, source: str) -> None:
+    """Refuses a file that cannot be written, before anything is read."""
+    if output.suffix.lower() not in (".csv", *PARQUET, *LINES):
+        raise ValueError(f"--output is {str(output)!r}; name a file that ends in .csv, .parquet or .jsonl")
+    if output.is_dir():
+        raise ValueError(f"--output is {str(output)!r}, which is a folder; name a file in it")
+    if output.exists() and Path(source).exists() and output.samefile(source):
+        raise ValueError(f"--output is {str(output)!r}, the table itself; name another file")
+
+
+@contextmanager
+def written(output: Path, columns: Sequence[Column]) -> Iterator[Write]:
+    """Gives a function that adds rows, handed over column by column, to the output.
+
+    Args:
+        output: `.csv`, `.jsonl` or `.parquet`. Parquet is made of a CSV file beside it, which is then removed.
+        columns: Of the output.
+    """
+    kind = output.suffix.lower()
+    with file_written_whole(output) as part:
+        lines = beside(output, "csv") if kind in PARQUET else part
+        try:
+            with lines.open("w", encoding="utf-8", newline="") as file:
+                yield _json_lines(file, columns) if kind in LINES else _csv(file, columns)
+            if kind in PARQUET:
+                _to_parquet(lines, part, columns)
+        finally:
+            if kind in PARQUET:
+                lines.unlink(missing_ok=True)
+
+
+def _csv(file: TextIO, columns: Sequence[Column]) -> Write:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+
+    def write(values: Sequence[Sequence[object]]) -> None:
+        shown = [[format(v, c.form) for v in some] if c.form else some for c, some in zip(columns, values, strict=True)]
+        writer.writerows(zip(*shown, strict=True))
+
+    return write
+
+
+def _json_lines(file: TextIO, columns: Sequence[Column]) -> Write:
+    names = [column.name for column in columns]
+
+    def write(values: Sequence[Sequence[object]]) -> None:
+        pairs = zip(columns, values, strict=True)
+        shown = [[float(format(v, c.form)) for v in some] if c.form else some for c, some in pairs]
+        for row in zip(*shown, strict=True):
+            file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False, default=str) + "\n")
+
+    return write
+
+
+def _to_parquet(lines: Path, file: Path, columns: Sequence[Column]) -> None:
+    types = ", ".join(f"'{escaped(c.name)}': '{c.type}'" for c in columns)
+    wanted = ", ".join(quoted(c.name) for c in columns)
+    rows = (
+        f"SELECT {wanted} FROM read_csv('{escaped(str(lines))}', auto_detect = false, header = true, delim = ',', "
+        f"quote = '\"', escape = '\"', columns = {{{types}}})"
+    )
+    with refusals(str(file)):
+        connect().execute(copy_to(rows, file))

@@ -1,0 +1,99 @@
+"""Refuses what does not go together, or would quietly do nothing, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
+from ngm.cli.training.data import is_graph_folder
+from ngm.cli.training.told import SHARE, Told, check_words
+from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
+
+
+def check(asked: Asked) -> None:
+    """Sees to what needs no reading."""
+    told, call, settings = asked.told, asked.call, asked.settings
+    check_words(told, call)
+    if told.source is None:
+        raise ValueError("give a table or a graph folder to train on, or --config with a run that has one")
+    _check_inputs(told, settings.get("network"))
+    _check_graph(told, settings)
+    _check_edges(asked)
+    _check_vectors(told, settings)
+    _check_validation(told, settings)
+    if told.label_separator is not None and told.task not in (None, "labels"):
+        raise ValueError(f"--label-separator is for several labels a row, and --task is {told.task}; leave out one")
+    if call.resume and call.dry_run:
+        raise ValueError("--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them")
+
+
+def _check_inputs(told: Told, network: object) -> None:
+    given = [f"--{name}" for name in ("text", "columns", "input") if getattr(told, name) is not None]
+    if len(given) > 1:
+        raise ValueError(f"both {given[0]} and {given[1]} are given; choose what to learn from")
+    if network in TEXT_NETWORKS and told.text is None:
+        raise ValueError(f"--network {network} reads texts; give --text, or --network ffnn for numbers")
+    if told.input is not None and told.no_graph:
+        raise ValueError("--input is about a graph, and --no-graph is given; leave it out")
+    if told.input is not None and told.graph is None and not is_graph_folder(told.source or ""):
+        raise ValueError("--input learns from the graph itself; give --graph, or a graph folder in place of the table")
+
+
+def _check_graph(told: Told, settings: Mapping[str, object]) -> None:
+    if told.graph is not None and told.no_graph:
+        raise ValueError("both --graph and --no-graph are given; choose one")
+    if told.graph is not None and told.k is not None:
+        raise ValueError("-k is for a graph made here, and --graph is given; leave it out")
+    if is_graph_folder(told.source or ""):
+        own = {"--graph": told.graph, "-k": told.k, "--header": told.header, "--delimiter": told.delimiter}
+        for option, value in own.items():
+            if value is not None:
+                raise ValueError(f"{option} is for tables, and {told.source} is a graph folder; leave it out")
+    of_graphs: dict[str, object] = {"-k": told.k, "--alpha": _alpha(settings), "--control": told.control or None}
+    of_graphs |= {f"--{name}": settings.get(name) for name in OF_EDGES}
+    for option, given in of_graphs.items():
+        if given is not None and told.no_graph:
+            raise ValueError(f"{option} is about a graph, and --no-graph is given; leave it out")
+    if told.no_graph and settings.get("recipe") == "strong":
+        raise ValueError("--recipe strong learns from a graph, and --no-graph is given; leave out one of them")
+
+
+def _alpha(settings: Mapping[str, object]) -> object:
+    return next((settings[name] for name in ALPHAS if settings.get(name) is not None), None)
+
+
+def _check_edges(asked: Asked) -> None:
+    """The strong recipe has no distances across edges, unless it is given alphas."""
+    settings = asked.settings
+    if settings.get("recipe") != "strong" or _alpha(settings) is not None:
+        return
+    for name in OF_EDGES:
+        if settings.get(name) is not None:
+            raise ValueError(
+                f"--{name} is about distances across edges, which --recipe strong has none of; give --alpha, or "
+                "--recipe paper"
+            )
+
+
+def _check_vectors(told: Told, settings: Mapping[str, object]) -> None:
+    network, recipe = settings.get("network"), settings.get("recipe")
+    if told.vectors is None:
+        return
+    if told.text is None:
+        raise ValueError("--vectors are of words; give --text")
+    made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
+    taught = recipe in ("strong", None) and not told.no_graph and network != "ffnn"
+    if not made_here and not taught and network not in WORD_NETWORKS:
+        raise ValueError("--vectors has nothing to do: it is for a graph made here, for lstm and for strong")
+
+
+def _check_validation(told: Told, settings: Mapping[str, object]) -> None:
+    share, noun = settings.get("validation", SHARE), told.noun
+    if told.validation_column is not None and "validation" in settings:
+        raise ValueError("both --validation and --validation-column are given; choose one")
+    if settings.get("patience") is not None and not share:
+        raise ValueError(f"--patience waits for accuracy on validation {noun}, and --validation is 0; give a share")
+    if told.control and not share:
+        raise ValueError(f"--control compares accuracies on validation {noun}, and --validation is 0; give a share")
+    if told.seeds is not None and not told.control:
+        raise ValueError("--seeds repeats the comparison of --control; give --control as well")

@@ -1,0 +1,133 @@
+"""`ngm train --config`: a run's settings and what it was told, with what the command line says instead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import cast
+
+from ngm.cli.settings import Setting, fields_of, settings
+from ngm.cli.training.told import Call, Told
+from ngm.methods.classifier import NGMClassifier
+from ngm.names import nearest
+
+ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
+OF_EDGES = ("distance", "influence", "scaling")  # which edges with an alpha above 0 have
+_KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command")
+_ESTIMATORS = ("NGMClassifier", "NGMRegressor")
+_ALWAYS = ("network", "recipe", "validation")  # where the command's default is not the field's
+_INPUTS = ("text", "columns", "input")
+_INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no longer holds
+    **dict.fromkeys(_INPUTS, _INPUTS),
+    "graph": ("no_graph", "k"),
+    "k": ("no_graph", "graph"),
+    "no_graph": ("graph", "k", "control", "seeds", "recipe", *ALPHAS, *OF_EDGES),
+    "validation": ("validation_column",),
+    "validation_column": ("validation",),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All that a training was asked for.
+
+    Args:
+        told: Of the data.
+        call: Of this call.
+        settings: Fields of the estimator that were given, or that a file has.
+    """
+
+    told: Told
+    call: Call
+    settings: Mapping[str, object]
+
+
+def asked(given: Mapping[str, object]) -> Asked:
+    """What was asked for, by the command line and, where it says nothing, by the file.
+
+    Args:
+        given: Every option by name; None where it was not given.
+    """
+    call = Call(**{f.name: given[f.name] for f in fields(Call)})  # type: ignore[arg-type]
+    mine: dict[str, object] = {f.name: given[f.name] for f in fields(Told) if given[f.name] is not None}
+    known = settings()
+    own = {n: s.checked(given[n], s.flag) for n, s in known.items() if given[n] is not None}
+    if call.alpha is not None:
+        own = {**dict.fromkeys(ALPHAS, call.alpha), **own}
+    instead = {name for option in (*mine, *own) for name in (option, *_INSTEAD.get(option, ()))}
+    if mine.get("control") is False:
+        instead.add("seeds")  # of the comparison that is not wanted
+    told, kept = ({}, {}) if call.config is None else read_config(call.config, instead)
+    return Asked(Told(**{**told, **mine}), call, {**kept, **own})  # type: ignore[arg-type]
+
+
+def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object], dict[str, object]]:
+    """(what the command was told, settings other than the defaults) of a run.
+
+    Args:
+        path: A run folder, or its `config.json`.
+        instead: What is given otherwise, and is not read.
+    """
+    file = path / "config.json" if path.is_dir() else path
+    content = _read(file)
+    _check_keys(content, _KEYS, str(file), "settings are under 'settings', the data is under 'command'")
+    estimator = content.get("estimator", "NGMClassifier")
+    if estimator not in _ESTIMATORS:
+        raise ValueError(f"{file} is of a {estimator}; ngm train has {' and '.join(_ESTIMATORS)}")
+    told = _checked(file, "command", content.get("command"), fields_of(Told), instead)
+    marked = told.get("validation_column") is not None
+    found = _settings(file, content.get("settings"), {*instead, *(["validation"] if marked else [])})
+    vectors = found.pop("word_vectors", None)
+    if "command" not in content:  # a run of one's own, from Python
+        told = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
+        told |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
+    return told, found
+
+
+def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str, object]:
+    """The settings of the file that are not the defaults."""
+    elsewhere = {"folder", "resume", *instead, *(["word_vectors"] if "vectors" in instead else [])}
+    known = fields_of(NGMClassifier)
+    for name, value in content.items() if isinstance(content, dict) else ():
+        in_python = isinstance(value, str) and value.startswith(("function ", "in memory: ", "given as "))
+        if in_python and name not in elsewhere:
+            flag = "--vectors" if name == "word_vectors" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{file}: settings.{name} was given in Python ({value}); give {flag} as well")
+    found = _checked(file, "settings", content, known, elsewhere)
+    found = {n: 0.0 if n == "validation" and v is None else v for n, v in found.items()}
+    return {n: v for n, v in found.items() if n in _ALWAYS or v != known[n].default}
+
+
+def _checked(
+    file: Path, key: str, content: object, known: Mapping[str, Setting], instead: Collection[str]
+) -> dict[str, object]:
+    """The entries under a key, each as its option takes it, but for those that are given otherwise."""
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ValueError(f"{file}: {key} is {content!r}; give an object with a value for each name")
+    _check_keys(content, tuple(known), f"{file}: {key}", f"choose from {', '.join(known)}")
+    read = {name: value for name, value in content.items() if name not in instead}
+    return {name: known[name].checked(value, f"{file}: {key}.{name}") for name, value in read.items()}
+
+
+def _check_keys(content: Mapping[str, object], known: Sequence[str], where: str, remedy: str) -> None:
+    for key in content:
+        if key not in known:
+            raise ValueError(f"{where} has the unknown key {key!r}{nearest(key, known)}; {remedy}")
+
+
+def _read(file: Path) -> dict[str, object]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"--config is {str(file)!r}, which is not there; give a run folder, or its config.json"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{file} is not JSON ({error}); give a run folder, or its config.json") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{file} holds no object; give a run folder, or its config.json")
+    return cast("dict[str, object]", content)

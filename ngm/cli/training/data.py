@@ -1,0 +1,204 @@
+"""What `ngm train` reads: a table or a graph folder, the rows for the network, the graph over them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngm.build.knn import knn_graph
+from ngm.build.reading import column_texts
+from ngm.build.text import rows_graph, text_rows
+from ngm.cli.reading import bad_lines, column_names
+from ngm.cli.training.labels import Target, target_of
+from ngm.cli.training.told import K, Told
+from ngm.features import Features, Read, X
+from ngm.graph import Graph
+from ngm.networks import TEXT_NETWORKS
+from ngm.store import GraphData, open_graph
+from ngm.tables import Table, read_table
+
+_REMEDY = "a node is a row, so build the graph from this table"
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A graph over the rows, and where it is from, in words."""
+
+    graph: Graph
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """All that was read.
+
+    Args:
+        table: A row for every node.
+        label: Column of what is to be learned.
+        target: What is to be learned.
+        features: How x was made.
+        x: n texts, or (n, d).
+        joined: The graph, if there is one.
+        id_column: Column of ids, if there is one.
+        ids: (n,) ids.
+        texts: What the rows say, where they are texts.
+    """
+
+    table: Table
+    label: str
+    target: Target
+    features: Features
+    x: X
+    joined: Joined | None
+    id_column: str | None
+    ids: NDArray[np.generic] | None
+    texts: list[str] | None
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.table)
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph alone."""
+        return None if self.joined is None else self.joined.graph
+
+    @property
+    def read_as(self) -> str:
+        """What the network is given, in words."""
+        width = self.features.width
+        if self.features.kind == "text":
+            return f"the texts of {', '.join(self.features.names)} themselves"
+        if self.features.kind == "words":
+            return f"{width:,} words of {', '.join(self.features.names)}, weighed by TF-IDF"
+        if self.features.kind == "columns":
+            return f"{width:,} numbers a row, of {', '.join(self.features.names)}"
+        nodes = self.features.nodes
+        return f"the graph itself: {width:,} numbers a node, by {'' if nodes is None else nodes.how}"
+
+    @property
+    def noun(self) -> str:
+        """What rows are called."""
+        return "texts" if self.texts is not None else "nodes" if self.features.kind == "graph" else "rows"
+
+    @property
+    def plain_columns(self) -> bool:
+        """Whether x has columns of single numbers or categories, whose size tells something."""
+        return self.features.kind == "columns" and any(h != "numbers" for h in self.features.holds.values())
+
+
+def is_graph_folder(source: str) -> bool:
+    """Whether a source is a folder that `ngm build`, `ngm ingest` or `Graph.save` wrote."""
+    return (Path(source) / "graph.json").is_file()
+
+
+def read_data(told: Told, network: str | None, seed: int) -> Data:
+    """Reads everything that training needs; what is odd is warned of.
+
+    Args:
+        told: What is where.
+        network: Its name; None for the one that goes with the data.
+        seed: Of the graph that is made, and of inputs made from the graph.
+    """
+    folder, table = _opened(told)
+    for line in bad_lines(table):
+        warnings.warn(line, UserWarning, stacklevel=1)
+    label = told.label
+    if label is None and folder is not None and folder.label_column in table.columns:
+        label = folder.label_column
+    read = _read(told, network, folder, table, label)
+    if label is None:
+        raise ValueError(f"give --label; the columns of {table.name} are {', '.join(table.columns)}")
+    target = target_of(table, label, told)
+    id_column = _id_column(told, folder, table)
+    ids = None if id_column is None else table.column(id_column)
+    names = column_names(told.text or told.columns or "", table) if read != "graph" else []
+    joined = None if told.no_graph or folder is None else Joined(folder.graph, str(folder.folder))
+    features, x = Features.fit(
+        table,
+        text=names if told.text is not None else (),
+        columns=names if told.columns is not None else (),
+        read=read,
+        graph=None if read != "graph" or joined is None else joined.graph,
+        ids=ids if read == "graph" else None,
+        how=told.input,
+        seed=seed,
+    )
+    texts = column_texts(table, names) if told.text is not None else None
+    if joined is None and not told.no_graph:
+        joined = _made(told, features, x, texts, seed)
+    return Data(table, label, target, features, x, joined, id_column, ids, texts)
+
+
+def _opened(told: Told) -> tuple[GraphData | None, Table]:
+    """The graph folder, if one is given as the source or by --graph, and the table."""
+    source = told.source or ""
+    if is_graph_folder(source):
+        folder = open_graph(source)
+        if folder.nodes is None:
+            raise ValueError(f"{source} has no table of nodes, so no labels; give it to ngm ingest as --nodes")
+        return folder, folder.nodes
+    table = read_table(source, told.delimiter, told.header)
+    if told.graph is None:
+        return None, table
+    data = open_graph(told.graph)
+    if len(data.graph) != len(table):
+        raise ValueError(f"{told.graph} has {len(data.graph):,} nodes, {table.name} has {len(table):,} rows; {_REMEDY}")
+    _check_ids(data, told.graph, table)
+    return data, table
+
+
+def _check_ids(data: GraphData, folder: str, table: Table) -> None:
+    if data.id_column is None or data.id_column not in table.columns:
+        return
+    pairs = zip(table.column(data.id_column).tolist(), data.ids.tolist(), strict=True)
+    for row, (mine, theirs) in enumerate(pairs):
+        if mine != theirs:
+            raise ValueError(f"row {row} of {table.name} is {mine!r}, node {row} of {folder} is {theirs!r}; {_REMEDY}")
+
+
+def _read(told: Told, network: str | None, folder: GraphData | None, table: Table, label: str | None) -> Read:
+    """How rows are read; a graph folder with nothing but ids and labels is its own input."""
+    if told.text is not None:
+        return "text" if network is None or network in TEXT_NETWORKS else "words"
+    if told.columns is not None:
+        return "columns"
+    if told.input is not None:
+        return "graph"
+    rest = [c for c in table.columns if c != label and (folder is None or c != folder.id_column)]
+    if folder is not None and not rest and not told.no_graph:
+        return "graph"
+    what = "--text or --columns" if folder is None else "--text, --columns or --input"
+    more = "" if label is not None else ", and --label"
+    raise ValueError(f"give {what}{more}; the columns of {table.name} are {', '.join(table.columns)}")
+
+
+def _id_column(told: Told, folder: GraphData | None, table: Table) -> str | None:
+    """The column that was named, or that of the graph folder, or the one that is called id."""
+    if told.id is not None:
+        table.column(told.id)
+        return told.id
+    if folder is not None and folder.id_column in table.columns:
+        return folder.id_column
+    return next((column for column in table.columns if column.lower() == "id"), None)
+
+
+def _made(told: Told, features: Features, x: X, texts: list[str] | None, seed: int) -> Joined:
+    """A graph of the rows most like each other."""
+    count = len(x) if isinstance(x, list) else int(x.shape[0])
+    k = told.k if told.k is not None else max(min(K, count - 1), 1)
+    if texts is None:
+        vectors = all(holds == "numbers" for holds in features.holds.values())
+        graph = knn_graph(cast("NDArray[np.float32]", x), k, "cosine" if vectors else "euclidean", seed=seed)
+        return Joined(graph, f"the {k} most similar rows by {'cosine' if vectors else 'distance'}")
+    rows = text_rows(texts, vectors=told.vectors)
+    for line in rows.left_out():
+        warnings.warn(line, UserWarning, stacklevel=2)
+    graph = rows_graph(rows, k, seed=seed).graph
+    known = "" if rows.coverage is None else f" ({100 * rows.coverage:.1f} % of the words known)"
+    return Joined(graph, f"the {k} most similar texts by {'word vectors' if told.vectors else 'TF-IDF'}{known}")

@@ -1,0 +1,163 @@
+"""The estimator that was asked for, its training, and the control without the graph."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+from sklearn.base import clone
+
+from ngm.cli.progress import Progress, metric_of
+from ngm.cli.terminal import err
+from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
+from ngm.cli.training.data import Data
+from ngm.cli.training.told import SHARE
+from ngm.methods.classifier import NGMClassifier
+from ngm.methods.control import without_graph
+from ngm.methods.estimator import NGMEstimator
+from ngm.methods.regressor import NGMRegressor
+from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
+from ngm.reproduce.table import Row
+from ngm.run import JSON, Run
+from ngm.training import Epoch
+
+OnEpoch = Callable[[Epoch], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of a training.
+
+    Args:
+        model: The run that is kept.
+        with_graph: One estimator for each seed, the kept one first; empty where there is no control.
+        without: The control of each.
+    """
+
+    model: NGMEstimator
+    with_graph: Sequence[NGMEstimator] = ()
+    without: Sequence[NGMEstimator] = ()
+
+    def control(self) -> dict[str, JSON]:
+        """Both as rows and seed by seed, for `metrics.json`; nothing where there is no control."""
+        if not self.without:
+            return {}
+        rows: dict[str, JSON] = {}
+        scores: dict[str, JSON] = {}
+        for name, models in (("with_graph", self.with_graph), ("without_graph", self.without)):
+            values = [value_of(model) for model in models]
+            rows[name] = asdict(_row(models, values))
+            scores[name] = cast(JSON, values)
+        return {"control": {**rows, "scores": scores}}
+
+
+def _row(models: Sequence[NGMEstimator], values: Sequence[float]) -> Row:
+    seconds = [sum(epoch["seconds"] for epoch in model.history_.epochs) for model in models]
+    name = (metric(models[0]) or ("accuracy", 0.0))[0]
+    spread = statistics.stdev(values) if len(values) > 1 else 0.0
+    mean = statistics.fmean(values)
+    return Row(str(models[0].network), "validation", name, mean, spread, len(values), None, statistics.fmean(seconds))
+
+
+def metric(model: NGMEstimator) -> tuple[str, float] | None:
+    """(name, value) on the validation rows, of the epoch that is kept; None without validation."""
+    history = model.history_
+    return metric_of(history.epochs[history.best_epoch]) if history.epochs else None
+
+
+def value_of(model: NGMEstimator) -> float:
+    """The metric of a model that was validated."""
+    return cast("tuple[str, float]", metric(model))[1]
+
+
+def estimator(asked: Asked, data: Data) -> NGMEstimator:
+    """The estimator with the settings that were given, and the defaults that go with the data."""
+    told, given = asked.told, dict(asked.settings)
+    network = given.setdefault("network", "charcnn" if told.text is not None else "ffnn")
+    edges = any(given.get(name) is not None for name in (*ALPHAS, *OF_EDGES))
+    strong = data.graph is not None and data.target.task == "class" and not edges and not data.plain_columns
+    recipe = given.setdefault("recipe", "strong" if strong else "paper")
+    if network in WORD_NETWORKS or (recipe == "strong" and network in TEXT_NETWORKS):
+        given["word_vectors"] = told.vectors
+    share = given.pop("validation", SHARE)
+    given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
+    kind = NGMRegressor if data.target.task == "number" else NGMClassifier
+    return kind(**given, folder=asked.call.output, resume=asked.call.resume)  # type: ignore[arg-type]
+
+
+def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
+    """Trains the run that is kept and, where it is asked for, controls and further seeds."""
+    told, call = asked.told, asked.call
+    logs = _logs(call.log or [], call.output)
+    kept = _Kept(call.output, told.as_json())
+    fit(model, data, "with the graph" if told.control else "training", call.as_json, [*logs, kept])
+    kept.write()
+    if not told.control:
+        return Outcome(model)
+    count = told.seeds or 1
+    with_graph, without = [model], []
+    for i in range(count):
+        of = f" (seed {i + 1} of {count})" if count > 1 else ""
+        if i:
+            other = clone(model).set_params(seed=model.seed + i, folder=None, resume=False)
+            with_graph.append(fit(other, data, f"with the graph{of}", call.as_json))
+        plain = without_graph(with_graph[i], data.target.y)
+        without.append(fit(plain, data, f"without the graph{of}", call.as_json, graph=False))
+    return Outcome(model, with_graph, without)
+
+
+def fit(
+    model: NGMEstimator,
+    data: Data,
+    what: str,
+    quiet: bool,
+    watchers: Sequence[OnEpoch] = (),
+    graph: bool = True,
+) -> NGMEstimator:
+    """Fits with progress on standard error; an interrupted run says how to go on."""
+    try:
+        with Progress(model, what, quiet) as progress:
+
+            def on_epoch(epoch: Epoch) -> None:
+                for watcher in watchers:
+                    watcher(epoch)
+                progress(epoch)
+
+            return model.fit(data.x, data.target.y, graph=data.graph if graph else None, on_epoch=on_epoch)
+    except KeyboardInterrupt:
+        if model.folder is not None and hasattr(model, "n_iter_"):
+            data.features.save(Run.open(model.folder))
+            kept = f"{model.n_iter_:,} epoch{' is' if model.n_iter_ == 1 else 's are'} kept"
+            err.print(f"{kept}; the same command with --resume goes on", highlight=False)
+        raise
+
+
+class _Kept:
+    """Keeps in `config.json` what the command was told, as soon as there is anything to keep."""
+
+    def __init__(self, folder: Path, command: dict[str, JSON]) -> None:
+        self.folder, self.command, self.done = folder, command, False
+
+    def __call__(self, epoch: Epoch) -> None:
+        if not self.done:
+            self.write()
+
+    def write(self) -> None:
+        run = Run.open(self.folder)
+        run.write("config.json", run.read("config.json") | {"command": self.command})
+        self.done = True
+
+
+def _logs(names: Sequence[str], folder: Path) -> list[OnEpoch]:
+    if not names:
+        return []
+    from ngm.logs import csv_log, tensorboard_log
+
+    made = {"csv": lambda: csv_log(folder / "log.csv"), "tensorboard": lambda: tensorboard_log(folder / "tensorboard")}
+    try:
+        return [made[name]() for name in dict.fromkeys(names)]
+    except ImportError as error:
+        raise ValueError(f"--log: {error}") from None

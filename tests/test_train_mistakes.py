@@ -1,0 +1,178 @@
+"""What `ngm train` says to a user's mistake, word for word; and its help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.test_train_command import TEXTS, TRAIN, Run, labels, runner
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in a folder of its own with some tables, and gives (exit code, output, errors)."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": labels()}).to_csv("texts.csv", index=False)
+    return runner(monkeypatch, capsys)
+
+
+WRONG = [
+    (
+        ("train", "texts.csv", "--text", "bodi", "--label", "topic"),
+        "texts.csv has no column 'bodi' (did you mean 'body'?); its columns are id, body, topic",
+    ),
+    (("train", "texts.csv", "--text", "body"), "give --label; the columns of texts.csv are id, body, topic"),
+    (
+        ("train", "texts.csv", "--text", "id", "--label", "topic"),
+        "column 'id' of texts.csv holds int64, not text; choose another",
+    ),
+    (
+        (*TRAIN, "--network", "lstmm"),
+        "--network is 'lstmm' (did you mean 'lstm'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, lstm",
+    ),
+    ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from paper, strong"),
+    (
+        (*TRAIN, "--recipe", "strong", "--no-graph"),
+        "--recipe strong learns from a graph, and --no-graph is given; leave out one of them",
+    ),
+    (
+        (*TRAIN, "--patience", "2", "--validation", "0"),
+        "--patience waits for accuracy on validation texts, and --validation is 0; give a share",
+    ),
+    ((*TRAIN, "--graph", "g", "--no-graph"), "both --graph and --no-graph are given; choose one"),
+    ((*TRAIN, "--graph", "g", "-k", "3"), "-k is for a graph made here, and --graph is given; leave it out"),
+    ((*TRAIN, "--alpha", "1", "--no-graph"), "--alpha is about a graph, and --no-graph is given; leave it out"),
+    ((*TRAIN, "--control", "--no-graph"), "--control is about a graph, and --no-graph is given; leave it out"),
+    (
+        (*TRAIN, "--control", "--validation", "0"),
+        "--control compares accuracies on validation texts, and --validation is 0; give a share",
+    ),
+    (
+        (*TRAIN, "--network", "charcnn", "--no-graph", "--vectors", "v.txt"),
+        "--vectors has nothing to do: it is for a graph made here, for lstm and for strong",
+    ),
+    ((*TRAIN, "-k", "30"), "k is 30 and x has 30 rows; k must be at least 1 and below the number of rows"),
+    ((*TRAIN, "--vectors", "no.txt"), "cannot find the word vectors no.txt; give a text, .bin or .npz file"),
+    (
+        (*TRAIN, "--vectors", "wide.txt"),
+        "wide.txt, line 2, has 3 numbers and line 1 has 2; all words need the same width",
+    ),
+    ((*TRAIN, "--epochs", "0"), "epochs is 0; it must be a whole number greater than 0"),
+    ((*TRAIN, "-o", "mine"), "mine holds other files and no run; name a new or empty folder"),
+    (
+        ("train", "one.csv", *TRAIN[2:]),
+        "y holds one class only ('a'); a classifier needs labelled rows of at least two",
+    ),
+    (
+        ("train", "none.csv", *TRAIN[2:]),
+        "none of the 3 rows has a label (-1, None and NaN mean unlabelled); label some rows",
+    ),
+    (
+        ("train", "gap.csv", *TRAIN[2:], "--no-graph"),
+        "1 text is labelled and empty (row 1), which would teach the network what to say of texts of which "
+        "it sees nothing; drop these rows, or their labels",
+    ),
+    (
+        ("train", "latin.csv", *TRAIN[2:]),
+        "none of the 2 rows of latin.csv can be used: line 2: 'caf??a' (not UTF-8); line 3: 'th??b' (not UTF-8)",
+    ),
+    (("train", "not.here", *TRAIN[2:]), "not.here is not there; give a file, a folder or a query"),
+    (("train", "--text", "body"), "give a table or a graph folder to train on, or --config with a run that has one"),
+    (
+        ("train", "texts.csv"),
+        "give --text or --columns, and --label; the columns of texts.csv are id, body, topic",
+    ),
+    (
+        ("train", "texts.csv", "--label", "topic"),
+        "give --text or --columns; the columns of texts.csv are id, body, topic",
+    ),
+    ((*TRAIN, "--columns", "id"), "both --text and --columns are given; choose what to learn from"),
+    (
+        ("train", "texts.csv", "--columns", "id", "--label", "topic", "--network", "charcnn"),
+        "--network charcnn reads texts; give --text, or --network ffnn for numbers",
+    ),
+    (
+        ("train", "texts.csv", "--input", "rows", "--label", "topic"),
+        "--input learns from the graph itself; give --graph, or a graph folder in place of the table",
+    ),
+    (
+        ("train", "texts.csv", "--input", "netfm", "--label", "topic"),
+        "--input is 'netfm' (did you mean 'netmf'?); choose from rows, netmf, identities, clusters, node2vec",
+    ),
+    (
+        ("train", "texts.csv", "--input", "rows", "--label", "topic", "--no-graph"),
+        "--input is about a graph, and --no-graph is given; leave it out",
+    ),
+    ((*TRAIN, "--task", "numbers"), "--task is 'numbers' (did you mean 'number'?); choose from class, number, labels"),
+    (
+        (*TRAIN, "--task", "number"),
+        "column 'topic' of texts.csv holds 'pets' in row 0, which is not a number; choose another column, or "
+        "--task class",
+    ),
+    (
+        (*TRAIN, "--task", "class", "--label-separator", ";"),
+        "--label-separator is for several labels a row, and --task is class; leave out one",
+    ),
+    ((*TRAIN, "--label-separator", ""), "--label-separator is empty; give what stands between labels, such as ;"),
+    (
+        ("train", "one.csv", *TRAIN[2:], "--task", "labels"),
+        "column 'topic' of one.csv has one label only ('a'); several a row are written as a;b (--label-separator), or "
+        "as lists",
+    ),
+    (
+        (*TRAIN, "--distance", "cosin"),
+        "--distance is 'cosin' (did you mean 'cosine'?); choose from l1, l2, squared_l2, cosine, cross_entropy, kl, js",
+    ),
+    (
+        (*TRAIN, "--recipe", "strong", "--distance", "cosine"),
+        "--distance is about distances across edges, which --recipe strong has none of; give --alpha, or "
+        "--recipe paper",
+    ),
+    ((*TRAIN, "--scaling", "sum", "--no-graph"), "--scaling is about a graph, and --no-graph is given; leave it out"),
+    ((*TRAIN, "--hidden", "250,x"), "--hidden is '250,x'; give whole numbers, such as 250,100"),
+    ((*TRAIN, "--hidden", "9"), "hidden is set, but it is for network 'ffnn'; leave it out with network 'lstm'"),
+    ((*TRAIN, "--seeds", "2"), "--seeds repeats the comparison of --control; give --control as well"),
+    ((*TRAIN, "--seeds", "0"), "--seeds is 0; give a whole number of at least 1"),
+    ((*TRAIN, "--log", "cvs"), "--log is 'cvs' (did you mean 'csv'?); choose from csv, tensorboard"),
+    (
+        (*TRAIN, "--dry-run", "--resume"),
+        "--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them",
+    ),
+    (
+        (*TRAIN, "--validation", "0.2", "--validation-column", "id"),
+        "both --validation and --validation-column are given; choose one",
+    ),
+    (
+        (*TRAIN, "--validation-column", "topic"),
+        "column 'topic' of texts.csv marks no row: it holds '', 'money', 'pets'; validation rows are 'validation' "
+        "or true",
+    ),
+    ((*TRAIN, "--id", "idd"), "texts.csv has no column 'idd' (did you mean 'id'?); its columns are id, body, topic"),
+    (
+        ("train", "texts.csv", "--columns", "id", "--label", "topic", "--vectors", "wide.txt"),
+        "--vectors are of words; give --text",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, run: Run) -> None:
+    Path("wide.txt").write_text("cat 1 2\ndog 1 2 3\n", encoding="utf-8")
+    Path("one.csv").write_text("body,topic\na b,a\nc d,a\ne f,\n" + "g h,\n" * 5, encoding="utf-8")
+    Path("none.csv").write_text("body,topic\na b,\nc d,\ne f,\n", encoding="utf-8")
+    Path("gap.csv").write_text("body,topic\na b,x\n,y\ne f,x\n", encoding="utf-8")
+    Path("latin.csv").write_bytes("body,topic\ncafé,a\nthé,b\n".encode("latin-1"))
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("keep", encoding="utf-8")
+    assert run(*words) == (2, "", f"error: {message}")
+    assert not Path("run").exists()
+
+
+def test_help_has_an_example(run: Run) -> None:
+    code, out, _ = run("train", "--help")
+    assert code == 0
+    assert " ".join(out.split()).count("Example: ngm train") == 3
+    for words in ("--json", "Data", "Graph", "Training", "Settings of the estimator", "Output"):
+        assert words in out
