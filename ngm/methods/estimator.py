@@ -122,12 +122,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
         with process_group() as (rank, world):
-            kept = self.folder is not None and rank == 0
-            witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
             loss.check(self.network_, loader.totals)
+            kept = self.folder is not None and rank == 0
+            witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
             if self.recipe == "strong":
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]

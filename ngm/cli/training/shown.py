@@ -90,7 +90,7 @@ def plan_told(plan: Plan, asked: Asked, data: Data) -> dict[str, JSON]:
     runs = 2 * (asked.told.seeds or 1) if asked.told.control else 1
     return {
         **cast("dict[str, JSON]", asdict(plan)),
-        "seconds": round(plan.seconds * runs, 1),
+        "seconds": round(plan.seconds * runs, 3),
         "runs": runs,
         "files": cast(JSON, files(asked, data)),
     }
