@@ -4,7 +4,8 @@ A report needs no data but this. Up to `MOST` nodes are kept: the labelled ones,
 that what is kept of a large graph hangs together.
 
 evidence/evidence.json   how many nodes and edges there were, and how many are kept
-evidence/nodes.parquet   a row per kept node: row, role, label, predicted, probability, margin, id, text
+evidence/nodes.parquet   a row per kept node: row, role, label, predicted, probability, margin, id, text; several
+                         labels are a JSON list
 evidence/hidden.npy      (n, d) h after training
 evidence/before.npy      (n, d) h before training
 evidence/edges.npy       (m, 2) edges between kept nodes, by their places in nodes.parquet
@@ -42,8 +43,8 @@ class Evidence:
     Args:
         row: (n,) number of the node's row in x; -1 for a validation row that was given apart from x.
         role: (n,) "labelled", "validation" (its label was hidden) or "unlabelled".
-        label: (n,) the label in words, None where there is none.
-        predicted: (n,) what the network says, in words.
+        label: (n,) the label in words, None where there is none; several labels as `label_set` writes them.
+        predicted: (n,) what the network says, in words, likewise.
         probability: (n,) of what it says; NaN for numbers.
         margin: (n,) by how much it is more probable than the next; NaN for numbers.
         hidden: (n, d) h after training.
@@ -111,6 +112,39 @@ def shortened(text: str) -> str:
     return line if len(line) <= _SHOWN else line[: _SHOWN - 3].rstrip() + "..."
 
 
+def label_set(names: Sequence[str]) -> str:
+    """Several labels as one text, whatever is in their names.
+
+    >>> label_set(["a; b", "c"]), label_set([])
+    ('["a; b", "c"]', '[]')
+    """
+    return json.dumps(list(names), ensure_ascii=False)
+
+
+def labels_in(text: str) -> list[str]:
+    """The labels that `label_set` wrote.
+
+    >>> labels_in('["a; b", "c"]')
+    ['a; b', 'c']
+    """
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list):
+        raise ValueError(f"a kept node has the labels {text!r}, which are no list; train again")
+    return [str(name) for name in names]
+
+
+def writable(text: str) -> str:
+    """A text that UTF-8 can hold: half an emoji, which it cannot, is written as its code.
+
+    >>> len(writable("a" + chr(0xD83D)))
+    7
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def kept_nodes(graphs: Sequence[Graph], first: NDArray[np.bool_], seed: int = 0, most: int = MOST) -> NDArray[np.int64]:
     """(k,) the nodes to keep, in order of their rows: some to begin with, then neighbours, then any.
 
@@ -174,6 +208,8 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
         nothing = np.full(len(evidence), None, dtype=object)
         columns["id"] = nothing if evidence.ids is None else evidence.ids
         columns["text"] = nothing if evidence.texts is None else evidence.texts
+        for name in ("label", "predicted", "id", "text"):
+            columns[name] = _writable(columns[name])
         table = read_table(columns)
         words = ", ".join(f'"{name}"::VARCHAR AS "{name}"' for name in ("label", "id", "text"))
         table.connection.execute(
@@ -186,6 +222,12 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
             "edges_kept": len(evidence.edges),
         }
         write_text(part / "evidence.json", json.dumps(counts, indent=2) + "\n")
+
+
+def _writable(values: ArrayLike) -> NDArray[np.object_]:
+    out = np.empty(len(words := np.asarray(values, dtype=object).tolist()), dtype=object)
+    out[:] = [writable(word) if isinstance(word, str) else word for word in words]
+    return out
 
 
 def read_evidence(run: Run) -> Evidence | None:

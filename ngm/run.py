@@ -42,6 +42,7 @@ _FILES = (
     "rounds.json",
     "features.json",
     "features.safetensors",
+    "log.csv",
     "report.html",
     "config.json",
 )

@@ -102,6 +102,7 @@ SETTINGS = [
     ({"learning_rate": "fast"}, "learning_rate is 'fast'; it must be a number greater than 0"),
     ({"clip": -1.0}, "clip is -1.0; it must be a number greater than 0"),
     ({"weight_decay": -0.1}, "weight_decay is -0.1; it must be at least 0"),
+    ({"device": "nowhere"}, "device is 'nowhere', which cannot be used here; 'cpu' always can"),
     ({"seed": -1}, "seed is -1; it must be a whole number of at least 0"),
     ({"seed": None}, "seed is None; it must be a whole number of at least 0"),
     ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),

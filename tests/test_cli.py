@@ -30,8 +30,8 @@ def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path) -> None:
     assert [row["method"] for row in result["rows"]] == ["FFNN", "NGM-FFNN"] * 4
     assert [row["labels"] for row in result["rows"]] == [10, 10, 20, 20, 50, 50, 100, 100]
     metrics = json.loads((tmp_path / result["run"] / "metrics.json").read_text(encoding="utf-8"))
-    assert metrics["control"]["with_graph"]["mean"] == result["rows"][-1]["mean"]
-    assert metrics["control"]["without_graph"]["mean"] == result["rows"][-2]["mean"]
+    assert metrics["control"]["with_graph"]["mean"] == result["rows"][3]["mean"]
+    assert metrics["control"]["without_graph"]["mean"] == result["rows"][2]["mean"]
     assert "Did the graph help?" in (tmp_path / result["report"]).read_text(encoding="utf-8")
 
 

@@ -269,6 +269,20 @@ def test_the_table_of_which_k_is_that_of_the_kept_run() -> None:
     assert f"| none | | | | | {two} | | {ten} |" in page
 
 
+def test_the_digits_of_the_readme_are_those_of_the_kept_run() -> None:
+    kept = json.loads(text_of("benchmarks/results/demo.json"))["rows"]
+    section = text_of("README.md").partition("**Digits**")[2].partition("\n\n**")[0].replace("*", "")
+    shown = [line for line in section.splitlines() if re.match(r"\| \d", line)]
+    expected = []
+    for without, with_graph in zip(kept[::2], kept[1::2], strict=True):
+        assert (without["method"], with_graph["method"]) == ("FFNN", "NGM-FFNN")
+        assert without["labels"] == with_graph["labels"]
+        gain = f"{100 * (with_graph['mean'] - without['mean']):+.1f}{'' if expected else ' points'}"
+        expected.append(f"| {without['labels'] // 10} | {figure(without)} | {figure(with_graph)} | {gain} |")
+    assert shown == expected
+    assert f"{kept[0]['seeds']} seeds" in section
+
+
 def table_figures(text: str) -> set[str]:
     """Figures such as `.714` or `.714 ± .015` in the tables of some text."""
     lines = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import torch
 
 import ngm
 from ngm import Graph
-from ngm.evidence import Evidence, edges_between, kept_nodes, read_evidence, shortened, write_evidence
+from ngm.evidence import Evidence, edges_between, kept_nodes, labels_in, read_evidence, shortened, write_evidence
+from ngm.methods import witness
 from ngm.run import Run
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], num_nodes=7)
@@ -114,6 +116,29 @@ def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None
     assert found.edges.max() < 60
 
 
+def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_and_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness, "MOST", 20)
+    monkeypatch.setattr(witness, "LEAST_APART", 5)
+    texts, y = [f"a {'good' if i % 2 else 'bad'} day {i}" for i in range(12)], np.array(["bad", "good"] * 6)
+    new = [f"a {'good' if i % 2 else 'bad'} night {i}" for i in range(30)]
+    kept = []
+    for nodes, most in ((12, 8), (12, 8), (20, 5)):
+        model = ngm.NGMClassifier(network="charcnn", epochs=1, validation=(new, np.array(["bad", "good"] * 15)))
+        given = [*texts, *texts][:nodes]
+        model.set_params(folder=tmp_path / "run").fit(given, np.array([*y, *y])[:nodes])
+        found = evidence_of(tmp_path / "run")
+        assert found.texts is not None
+        said = found.texts[found.row < 0].tolist()
+        assert len(said) == most == len(set(said))
+        assert found.label[found.row < 0].tolist() == [str(text).split()[1] for text in said]
+        assert found.predicted[found.row < 0].tolist() == model.predict(said).tolist()
+        assert (len(found.hidden), len(found.before), len(found.margin)) == (nodes + most,) * 3
+        kept.append(said)
+    assert kept[0] == kept[1]
+
+
 def test_numbers_are_kept_on_their_own_scale(tmp_path: Path) -> None:
     x, _, graph = points()
     y = np.where(np.arange(60) < 10, 100 + 7 * x[:, 0], np.nan)
@@ -131,7 +156,30 @@ def test_several_labels_are_named_together(tmp_path: Path) -> None:
     y[:4], y[30:34] = (1, 1, 0), (0, 0, 0)
     ngm.NGMClassifier(epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
     found = evidence_of(tmp_path / "run")
-    assert found.label[[0, 30, 59]].tolist() == ["0; 1", "", None]
+    assert found.label[[0, 30, 59]].tolist() == ['["0", "1"]', "[]", None]
+    assert [labels_in(label) for label in found.label[[0, 30]]] == [["0", "1"], []]
+
+
+@pytest.mark.parametrize("text", ["0; 1", "3", '"a"'])
+def test_labels_that_are_no_list_are_named(text: str) -> None:
+    said = f"a kept node has the labels {text!r}, which are no list; train again"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        labels_in(text)
+
+
+def test_half_an_emoji_is_kept_as_its_code_and_classes_that_differ_by_one_stay_two(tmp_path: Path) -> None:
+    texts = [f"rain {i} \ud83d" if i % 2 else f"sun {i}" for i in range(12)]
+    y = np.array(["a\ud83d", "a\ud83e"] * 6, dtype=object)
+    ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
+    found = evidence_of(tmp_path / "run")
+    assert found.texts is not None
+    assert found.texts[1] == r"rain 1 \ud83d"
+    assert found.label[:2].tolist() == [r"a\ud83d", r"a\ud83e"]
+    write_evidence(Run.open(tmp_path / "run"), found.named(ids=["\udc00"] * 12))
+    again = evidence_of(tmp_path / "run").ids
+    assert again is not None
+    assert again[0] == r"\udc00"
+    assert r"a\ud83d" in ngm.write_report(tmp_path / "run").read_text(encoding="utf-8")
 
 
 def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:

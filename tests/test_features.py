@@ -19,6 +19,7 @@ from ngm.features import Features, columns, words
 from ngm.inputs import adjacency_rows, clusters, from_links, identities, links, netmf
 from ngm.run import Run
 from ngm.tables import Table
+from ngm.tables.stream import open_stream
 from ngm.text import tfidf_rows
 
 TEXTS = ["red apple", "Green apple, apple", "old car", "new car"]
@@ -367,3 +368,13 @@ def test_texts_without_words_are_refused() -> None:
 def test_a_table_is_needed_for_anything_but_the_graph() -> None:
     with pytest.raises(ValueError, match="read is 'text' and there is no table; give one"):
         Features.fit(None, text=["t"], read="text")
+
+
+def test_truth_is_read_alike_from_parquet_and_from_text(tmp_path: Path) -> None:
+    flags = pd.DataFrame({"a": [1.0, 2.0, 3.0], "flag": [True, False, True]})
+    flags.assign(flag=["true", "false", "true"]).to_csv(tmp_path / "flags.csv", index=False)
+    numbers, x = Features.fit(read_table(flags), columns=["a", "flag"], read="columns")
+    (piece,) = open_stream(tmp_path / "flags.csv").pieces(numbers.holds, 10)
+    np.testing.assert_allclose(numbers.rows(piece), x)
+    words, x = Features.fit(read_table(tmp_path / "flags.csv"), columns=["a", "flag"], read="columns")
+    np.testing.assert_allclose(words.rows(read_table(flags)), x)

@@ -22,6 +22,7 @@ from ngm.report.gain import Gain
 from ngm.report.page import Page, Section, Shown
 from ngm.report.render import render
 from ngm.report.scores import Score
+from ngm.reproduce import demo
 from ngm.run import JSON, Run
 
 ORDER = ["gain", "run", "curves", "wrong", "space", "closer", "graph", "edges", "next"]
@@ -178,35 +179,61 @@ def test_without_a_control_it_says_how_to_get_one(page: Page) -> None:
 @pytest.mark.parametrize(
     ("rows", "scores", "verdict"), [(100, (0.8, 0.7), "open"), (400, (0.8, 0.7), "good"), (400, (0.7, 0.8), "bad")]
 )
-def test_one_seed_is_judged_by_the_binomial_error_of_its_rows(
+def test_one_seed_is_judged_by_the_interval_of_agresti_and_caffo(
     tmp_path: Path, rows: int, scores: tuple[float, float], verdict: str
 ) -> None:
     control: JSON = {"with_graph": row(scores[0]), "without_graph": row(scores[1])}
     said = gain_of(page_of([make_run(tmp_path / "run", data={"validation_rows": rows}, control=control)]))
     assert said.verdict == verdict
-    error = math.sqrt((0.8 * 0.2 + 0.7 * 0.3) / rows)
-    ends = [100 * (scores[0] - scores[1] + side * 1.959964 * error) for side in (-1, 1)]
+    right = [round(s * rows) + 1 for s in scores]  # one more right, one more wrong
+    errors = [math.sqrt(r * (rows + 2 - r) / (rows + 2) ** 3) for r in right]
+    half = 1.959964 * math.sqrt(errors[0] ** 2 + errors[1] ** 2)
+    ends = [100 * ((right[0] - right[1]) / (rows + 2) + side * half) for side in (-1, 1)]
     assert f"{ends[0]:+.1f} to {ends[1]:+.1f}" in said.answer
     assert f"a gain of {100 * (scores[0] - scores[1]):+.1f} points" in said.answer
     assert "the spread from one training to the next is unknown" in said.notes[0]
-    errors = [f"{100 * math.sqrt(s * (1 - s) / rows):.1f}" for s in scores]
-    assert f"standard errors of {errors[0]} and {errors[1]} points" in said.notes[0]
+    assert f"standard errors of {100 * errors[0]:.1f} and {100 * errors[1]:.1f} points" in said.notes[0]
     assert f"the gain is {'not beyond' if verdict == 'open' else 'beyond'} what these" in said.notes[0]
 
 
-def test_several_seeds_are_judged_by_a_paired_t_test() -> None:
+def test_one_seed_that_is_always_right_is_not_certain() -> None:
+    found = Gain(Score("accuracy"), (1.0, 1.0), (0.0, 0.0), 1, ([], []), 8)
+    half = 1.959964 * math.sqrt(2 * 9 / 10**3)  # 9 of 10 right, twice
+    np.testing.assert_allclose(found.interval, (-half, half), rtol=1e-6)
+    assert replace(found, mean=(1.0, 0.0)).interval[1] == 1.0  # 0.8 and 0.263 more would be beyond all gains
+    np.testing.assert_allclose(replace(found, rows=1).interval, (-1, 1))  # a row is the least step
+
+
+def test_several_seeds_are_judged_by_a_paired_t_test_and_by_their_rows() -> None:
     rng = np.random.default_rng(0)
     first, second = (rng.normal(mean, 0.02, 5).tolist() for mean in (0.85, 0.8))
     means, stds = (np.mean(first), np.mean(second)), (np.std(first, ddof=1), np.std(second, ddof=1))
-    found = Gain(Score("accuracy"), means, stds, 5, (first, second), 50)
+    found = Gain(Score("accuracy"), means, stds, 5, (first, second), None)
     expected = stats.ttest_rel(first, second).confidence_interval(0.95)
     np.testing.assert_allclose(found.interval, (expected.low, expected.high))
     alone = replace(found, scores=([], []))
     half = stats.t.ppf(0.975, 4) * math.sqrt((stds[0] ** 2 + stds[1] ** 2) / 5)
     np.testing.assert_allclose(alone.interval, (found.gain - half, found.gain + half))
+    shares = [(50 * mean + 1) / 52 for mean in means]
+    by_rows = 1.959964 * math.sqrt(sum(p * (1 - p) for p in shares) / 52)
+    for one, by_seeds in ((found, (expected.high - expected.low) / 2), (alone, half)):
+        both = math.sqrt(by_seeds**2 + by_rows**2)
+        np.testing.assert_allclose(replace(one, rows=50).interval, (found.gain - both, found.gain + both), rtol=1e-6)
 
 
-def test_seeds_that_all_gain_as_much_are_beyond_doubt(tmp_path: Path) -> None:
+def test_seeds_that_agree_are_no_proof() -> None:
+    scores = ([6 / 9, 7 / 9], [5 / 9, 6 / 9])
+    found = Gain(Score("accuracy"), (6.5 / 9, 5.5 / 9), (0.08, 0.08), 2, scores, 9)
+    half = 1.959964 * math.sqrt((7.5 * 3.5 + 6.5 * 4.5) / 11**3)
+    np.testing.assert_allclose(found.interval, (1 / 9 - half, 1 / 9 + half), rtol=1e-6)
+    assert found.verdict == "open"
+    f1 = replace(found, score=Score("micro_f1"))
+    np.testing.assert_allclose(f1.interval, (0, 2 / 9), atol=1e-12)  # one row is the least step
+    for unknown in (replace(found, rows=None), replace(found, score=Score("negative_squared_error"))):
+        assert (unknown.interval, unknown.verdict) == (None, "open")
+
+
+def test_seeds_that_all_gain_as_much_on_two_rows_are_not_clear(tmp_path: Path) -> None:
     control: JSON = {
         "with_graph": row(0.85, 0.05, 3),
         "without_graph": row(0.75, 0.05, 3),
@@ -214,9 +241,14 @@ def test_seeds_that_all_gain_as_much_are_beyond_doubt(tmp_path: Path) -> None:
     }
     said = gain_of(page_of([make_run(tmp_path / "run", by_hand(), control=control)]))
     assert said.answer == (
-        "Yes: with the graph the network is right on 85.0 % of 2 validation rows, without it 75.0 % (means of 3 "
-        "seeds), a gain of +10.0 points; 0 is outside of the 95 % interval, +10.0 to +10.0."
+        "Not clear: with the graph the network is right on 85.0 % of 2 validation rows, without it 75.0 % (means of 3 "
+        "seeds), a gain of +10.0 points; 0 is inside of the 95 % interval, -56.0 to +76.0."
     )
+    assert said.notes == [
+        "Spread over the 3 seeds (standard deviation): 5.0 and 5.0, with and without the graph. The interval holds "
+        "Student's t over the differences of the seeds, and the chance of which rows were scored: by the number of "
+        "validation rows alone, the two figures have standard errors of 23.4 and 24.2 points."
+    ]
     lines = [trace for trace in said.figures[0].data if trace["mode"] == "lines+markers"]
     assert [trace["y"] for trace in lines] == [[0.775, 0.875], [0.65, 0.75], [0.825, 0.925]]
     assert said.figures[0].alt == (
@@ -230,8 +262,8 @@ def test_an_error_is_shown_as_an_error_and_one_seed_of_it_decides_nothing(tmp_pa
     said = gain_of(page_of([make_run(tmp_path / "run", control=control, data={"validation_rows": 9})]))
     assert said.verdict == "open"
     assert said.answer == (
-        "Not clear: with the graph the network is at a squared error of 0.250 on 9 validation rows, without it "
-        "0.500, a gain of +0.250."
+        "Not clear: with the graph the network is at 0.250 (squared error of scaled numbers) on 9 validation "
+        "rows, without it 0.500, a gain of +0.250."
     )
     assert table(page_of([tmp_path / "run"]), "gain-table").rows[0][1] == 0.25
 
@@ -246,7 +278,78 @@ def test_a_run_without_a_graph_and_one_that_left_it_out_say_so(tmp_path: Path) -
     assert some.notes[0].startswith("1 of the 2 graphs were left out of training")
 
 
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_control_of_a_run_that_left_the_graph_out_is_chance(tmp_path: Path, seeds: int) -> None:
+    means = (0.85, 0.75) if seeds == 1 else (0.7, 0.6)
+    control: JSON = {
+        "with_graph": row(means[0], 0.05, seeds),
+        "without_graph": row(means[1], 0.05, seeds),
+        "scores": {"with_graph": [0.85, 0.65, 0.6][:seeds], "without_graph": [0.75, 0.55, 0.5][:seeds]},
+    }
+    folder = make_run(tmp_path / "run", graphs_used=[False], control=control, validation_rows=400)
+    page = page_of([folder, make_run(tmp_path / "other")])
+    said = page.sections[1]
+    assert said.answer == (
+        "The graph was left out of training: what a briefly trained network predicts agreed across the edges no more "
+        "than by chance. Give the alphas to use it all the same. Both networks were trained without it, so what they "
+        "differ by is chance: this run's is right on 85.0 % of 400 validation rows, its control 75.0 %."
+    )
+    assert (said.verdict, said.figures, said.tables) == ("open", (), ())
+    kept = "Of the 3 seeds this is the first; whether the others left the graph out as well is not kept."
+    assert said.notes == ([kept] if seeds == 3 else [])
+    assert table(page, "runs").rows[0][2] is None  # no gain over no graph
+
+
+def test_a_control_tells_which_rows_it_was_scored_on(tmp_path: Path) -> None:
+    control: JSON = {"with_graph": row(0.95), "without_graph": row(0.9), "rows": 597, "on": "new digits"}
+    said = gain_of(page_of([make_run(tmp_path / "run", by_hand(), control=control, validation_rows=100)]))
+    assert said.answer.startswith(
+        "Yes: with the graph the network is right on 95.0 % of 597 new digits, without it 90.0 %, a gain of +5.0 points"
+    )
+    assert "By the number of new digits alone" in said.notes[0]
+    assert said.notes[1] == (
+        "These scores are of 2 networks trained beside the one of this run, on 597 new digits. The sections below are "
+        "about the one of this run."
+    )
+    assert said.tables[0].caption == "Scores on new digits"
+    assert (said.tables[0].columns[-1], said.tables[0].rows[0][-1]) == ("new digits", 597)
+    assert said.figures[0].title == "Score on new digits, without and with the graph"
+
+
+def test_the_demo_keeps_its_seeds_in_pairs_and_what_they_were_scored_on(tmp_path: Path) -> None:
+    done = demo.run(tmp_path / "run", seeds=2, labels_per_class=(2,)).comparisons[0]
+    control = Run.open(tmp_path / "run").read("metrics.json")["control"]
+    assert isinstance(control, dict)
+    assert (control["rows"], control["on"]) == (597, "new digits")
+    assert control["scores"] == done.scores
+    for name, mine in (("with_graph", done.with_graph), ("without_graph", done.without_graph)):
+        assert mine.mean == pytest.approx(np.mean(done.scores[name]))
+        assert mine.std == pytest.approx(np.std(done.scores[name], ddof=1))
+    said = gain_of(page_of([tmp_path / "run"]))
+    assert f"right on {100 * done.with_graph.mean:.1f} % of 597 new digits" in said.answer
+    assert "Student's t over the differences of the seeds" in said.notes[0]
+    assert sum(trace["mode"] == "lines+markers" for trace in said.figures[0].data) == 2
+
+
 # What was run, and how it went
+
+
+def test_counts_are_those_of_the_run_whatever_was_kept_of_it(tmp_path: Path) -> None:
+    counts: dict[str, JSON] = {"labeled": 50_000, "labeled_given": 30_000, "validation_rows": 7_000}
+    found = replace(by_hand(), num_nodes=60_000)
+    for recipe, taught in (("strong", "20,000"), ("paper", None)):
+        page = page_of([make_run(tmp_path / recipe, found, settings={"recipe": recipe}, **counts)])
+        assert "on 60,000 rows, 30,000 of them labelled" in section(page, "run").answer
+        facts = dict(table(page, "facts").rows)
+        assert (facts["labelled rows trained on"], facts["validation rows"]) == ("30,000", "7,000")
+        assert facts.get("rows that the graph labelled") == taught
+
+
+def test_without_counts_labelled_rows_are_those_trained_on_unless_the_graph_made_some(tmp_path: Path) -> None:
+    for recipe, labelled, taught in (("paper", "9", None), ("strong", "2", "7")):
+        page = page_of([make_run(tmp_path / recipe, by_hand(), settings={"recipe": recipe}, labeled=9)])
+        facts = dict(table(page, "facts").rows)
+        assert (facts["labelled rows trained on"], facts.get("rows that the graph labelled")) == (labelled, taught)
 
 
 def test_what_was_run_is_said_in_a_sentence_and_settings_that_differ_are_listed(tmp_path: Path) -> None:

@@ -308,10 +308,12 @@ def test_everything_has_a_name_and_headings_are_in_order(wide: WebDriver) -> Non
     problems = wide.execute_script(
         """
         const out = [];
-        const other = (e, name) => document.getElementById(e.getAttribute(name));
-        const named = (e) => e.ariaLabel || e.textContent.trim() || other(e, "aria-labelledby")?.textContent.trim()
-          || [...(e.labels || [])].some((l) => l.textContent.trim());
-        const all = "button, a[href], input, figure, [role=img], [role=region], [role=application], nav, section";
+        const others = (e, name) => (e.getAttribute(name) ?? "").split(/\\s+/).map((id) => document.getElementById(id));
+        const told = (e) => Boolean(e?.textContent.trim());
+        const named = (e) => Boolean(e.ariaLabel?.trim()) || others(e, "aria-labelledby").some(told)
+          || (e.matches("button, a[href]") && told(e)) || [...(e.labels || [])].some(told);
+        const all = "button, a[href], input, figure, nav, section, [role=img], [role=region], [role=application],"
+          + "[role=group], [role=listbox]";
         for (const e of document.querySelectorAll(all)) if (!named(e)) out.push("no name: " + e.outerHTML.slice(0, 80));
         for (const e of document.querySelectorAll("img:not([alt])")) out.push("no alt: " + e.outerHTML.slice(0, 80));
         let last = 0;
@@ -324,7 +326,7 @@ def test_everything_has_a_name_and_headings_are_in_order(wide: WebDriver) -> Non
         for (const id of ids) if (ids.filter((other) => other === id).length > 1) out.push("twice: " + id);
         for (const e of document.querySelectorAll("[aria-labelledby], [aria-describedby], [aria-controls]"))
           for (const name of ["aria-labelledby", "aria-describedby", "aria-controls"])
-            if (e.hasAttribute(name) && !other(e, name)) out.push("points nowhere: " + name);
+            if (e.hasAttribute(name) && others(e, name).includes(null)) out.push("points nowhere: " + name);
         for (const tag of ["h1", "main", "header", "footer", "nav", "title"])
           if (document.querySelectorAll(tag).length !== 1) out.push("not one " + tag);
         if (!document.documentElement.lang) out.push("lang");

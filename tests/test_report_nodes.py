@@ -104,8 +104,8 @@ def test_several_labels_have_a_score_each(tmp_path: Path) -> None:
 
 
 def test_several_labels_go_by_the_names_that_the_user_gave(tmp_path: Path) -> None:
-    label = objects(["red; big", "", "red", "big", None, None])
-    said = objects(["red; big", "", "red; big", "", "red", ""])
+    label = objects(['["red", "big"]', "[]", '["red"]', '["big"]', None, None])
+    said = objects(['["red", "big"]', "[]", '["red", "big"]', "[]", '["red"]', "[]"])
     found = replace(by_hand(), label=label, predicted=said)
     model: dict[str, JSON] = {"task": "labels", "classes": [0, 1]}
     page = page_of([make_run(tmp_path / "run", found, model, data={"label_names": ["big", "red"]})])
@@ -133,12 +133,13 @@ def test_numbers_are_judged_by_their_residuals(tmp_path: Path) -> None:
     furthest = int(ids[np.abs(predicted - y[ids]).argmax()])
     assert worst[0] == str(furthest)
     h = model.transform(x)
-    far = np.array([np.linalg.norm(h[:40] - h[i], axis=1).min() for i in range(40, 90)])
+    far = np.array([np.linalg.norm(h[:20] - h[i], axis=1).min() for i in range(40, 90)])
     assert table(page, "uncertain").rows[0][0] == str(40 + int(far.argmax()))
     assert [s.key for s in page.sections] == ORDER
     space = section(page, "space").space
     assert space is not None
     assert len(space.classes) == 5
+    assert space.kind == "numbers"
     assert section(page, "graph").verdict is None
 
 

@@ -185,11 +185,11 @@ def test_numbers_that_json_does_not_have_become_null() -> None:
 
 
 def test_names_in_plots_are_escaped_and_templates_are_not() -> None:
-    trace = {"x": ["<b>a</b> & b", "two<br>lines"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
+    trace = {"x": ["<b>a</b> & b", "b<br>c"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
     layout = {"xaxis": {"ticktext": ["<i>"], "title": {"text": "a < b"}}}
     got = drawn(Figure("f", "F", "alt", [trace], layout))  # type: ignore[list-item,arg-type]
     assert got["data"] == [
-        {"x": ["&lt;b&gt;a&lt;/b&gt; &amp; b", "two<br>lines"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
+        {"x": ["&lt;b&gt;a&lt;/b&gt; &amp; b", "b&lt;br&gt;c"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
     ]
     assert got["layout"]["xaxis"] == {"ticktext": ["&lt;i&gt;"], "title": {"text": "a &lt; b"}}  # type: ignore[call-overload,index]
 
@@ -289,6 +289,32 @@ def test_the_space_in_words_counts_by_class_and_right_ones() -> None:
         "3 nodes and 2 edges; 0 labelled, 2 for validation, 1 unlabelled. Predicted: y (2), x (1). "
         "Of the nodes for validation 1 of 2 are predicted right."
     )
+
+
+def test_numbers_in_words_are_neither_right_nor_wrong() -> None:
+    space = replace(made_up_space(30), kind="numbers")
+    assert "Predicted: " in in_words(space)
+    assert "right" not in in_words(space)
+    assert "right" in in_words(made_up_space(30))
+    sent = Reader(render(one(Section("space", "What?", "This.", space=space)))).data()["spaces"]["space"]
+    assert isinstance(sent, dict)
+    assert sent["kind"] == "numbers"
+
+
+def test_long_names_of_classes_are_cut_in_words() -> None:
+    space = replace(made_up_space(30), classes=["x" * 3000] * len(made_up_space(30).classes))
+    assert f"Predicted: {'x' * 59}… (" in in_words(space)
+    assert "x" * 61 not in in_words(space)
+
+
+def test_half_an_emoji_is_written_as_its_code() -> None:
+    space = replace(made_up_space(2), ids=["\ud83d", "b"])
+    text = render(one(Section("space", "What?", "Is it \ud83d?", space=space)))
+    assert r"Is it \ud83d?" in text
+    assert text.encode()
+    sent = Reader(text).data()["spaces"]["space"]
+    assert isinstance(sent, dict)
+    assert sent["ids"] == ["\ud83d", "b"]
 
 
 def test_the_same_page_gives_the_same_text(page: Page) -> None:

@@ -93,7 +93,7 @@ def test_a_classifier_comes_back_with_the_same_predictions(
     np.testing.assert_array_equal(back.classes_, model.classes_)
     assert back.classes_.dtype == model.classes_.dtype
     assert (back.task_, back.dtype_) == (model.task_, model.dtype_)
-    learned = ("history_", "n_iter_", "num_labeled_", "edges_by_kind_")
+    learned = ("history_", "n_iter_", "num_labeled_", "num_given_", "num_validation_", "edges_by_kind_")
     assert [getattr(back, name) for name in learned] == [getattr(model, name) for name in learned]
     assert getattr(back, "n_features_in_", None) == getattr(model, "n_features_in_", None)
 
@@ -123,6 +123,25 @@ def test_a_model_that_was_loaded_can_be_fitted_and_saved_again(tmp_path: Path) -
     one, two = files(tmp_path / "one"), files(tmp_path / "two")
     assert one == two
     np.testing.assert_array_equal(back.fit(X, WORDS, graph=GRAPH).predict_proba(X), model.predict_proba(X))
+
+
+def test_labels_that_were_given_are_counted_apart_from_those_of_the_graph(tmp_path: Path) -> None:
+    y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
+    x = np.where(np.arange(40)[:, None] % 2, 1.0, -1.0) * np.ones((1, 3), dtype=np.float32)
+    alike = Graph.from_edges([(i, i + 2) for i in range(38)], num_nodes=40)
+    NGMClassifier(**SMALL, recipe="strong", validation=[0, 1, 2], folder=tmp_path).fit(x, y, graph=alike)
+    metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+    assert (metrics["labeled_given"], metrics["validation_rows"], metrics["labeled"]) == (9, 3, 40)
+
+
+def test_a_folder_without_these_counts_still_comes_back_and_is_saved_as_it_was(tmp_path: Path) -> None:
+    NGMClassifier(**SMALL).fit(X, WORDS, graph=GRAPH).save(tmp_path / "old")
+    file = tmp_path / "old" / "metrics.json"
+    metrics = json.loads(file.read_text(encoding="utf-8"))
+    del metrics["labeled_given"], metrics["validation_rows"]
+    file.write_text(json.dumps(metrics), encoding="utf-8")
+    load(tmp_path / "old").save(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "metrics.json").read_text(encoding="utf-8")) == metrics
 
 
 def test_names_of_columns_come_back(tmp_path: Path) -> None:
@@ -164,6 +183,8 @@ def test_a_run_folder_holds_the_files_that_are_documented(tmp_path: Path) -> Non
         "seconds": sum(epoch["seconds"] for epoch in model.history_.epochs),
         "validation": {"accuracy": best["validation_accuracy"], "cost": best["validation_cost"]},
         "labeled": 8,
+        "labeled_given": 8,
+        "validation_rows": 4,
         "edges": model.edges_by_kind_,
         "graphs_used": [True],
     }

@@ -39,6 +39,16 @@ def test_what_is_left_out_of_help_is_in_the_docstring() -> None:
         assert part in everything
 
 
+def test_help_does_not_speak_python() -> None:
+    said = {name: s.option().annotation.__metadata__[0].help for name, s in settings().items()}
+    for name, text in said.items():
+        assert not re.search(r"\b(None|True|False|nn|x is|mask|function)\b", text), name
+    assert said["batch_size"] == (
+        "Edges in a batch (labelled rows where no edge is used). Where not given: 512, and 128 for texts."
+    )
+    assert said["dtype"] == '"float32" or "float64"; float32 where not given.'
+
+
 def test_types_are_those_of_the_fields() -> None:
     kinds = {name: s.kind for name, s in settings().items()}
     assert {name for name, kind in kinds.items() if kind is bool} == {"unit_rows", "bfloat16"}

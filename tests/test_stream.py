@@ -155,3 +155,8 @@ def test_what_goes_wrong_on_the_way_is_one_line() -> None:
     stream = open_stream("SELECT CASE WHEN range > 5000 THEN error('bad row') ELSE 'a' END AS a FROM range(9000)")
     with pytest.raises(ValueError, match=r"^the query cannot be read: .*bad row"):
         list(stream.pieces({"a": "text"}, 100))
+
+
+def test_a_name_of_blanks_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^the name of the table is empty; give a file, a folder or a query$"):
+        open_stream(" ")

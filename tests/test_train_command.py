@@ -204,9 +204,11 @@ def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(progress.Progress, "__call__", interrupted)
     code, _, err = run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts")
     assert code == 130
-    assert err.endswith("1 epoch is kept; the same command with --resume goes on")
+    assert err.endswith("1 epoch is kept; the same command with --resume goes on stopped")
     assert config("parts")["command"]["text"] == "body"
-    assert Features.open(RunFolder.open("parts")) is not None  # what was learned so far can predict
+    kept = RunFolder.open("parts")
+    assert Features.open(kept) is not None  # what was learned so far can predict
+    assert kept.read("metrics.json")["data"]["text"] == "body"
     monkeypatch.setattr(progress.Progress, "__call__", show)
     assert run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts", "--resume")[0] == 0
     assert config("parts")["command"] == config("whole")["command"]
@@ -259,3 +261,21 @@ def test_lines_that_are_not_utf_8_are_left_out_and_noted(run: Run) -> None:
     assert f"note: {note} " in run(*TRAIN)[2]
     found = json.loads(run(*TRAIN, "--json")[1])
     assert (found["labeled"], found["unlabeled"], found["notes"]) == (20, 10, [note])
+
+
+def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    show = progress.Progress.__call__
+
+    def interrupted(self: progress.Progress, epoch: dict[str, float]) -> None:
+        show(self, epoch)
+        if self.what.startswith("without"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress.Progress, "__call__", interrupted)
+    code, _, err = run(*TRAIN, "--control", "--validation", "0.2")
+    assert code == 130
+    assert "the run is whole in run; its comparison without the graph was not finished" in err
+    metrics = RunFolder.open("run").read("metrics.json")
+    assert metrics["stopped"] == "all epochs done"
+    assert metrics["data"]["text"] == "body"
+    assert "control" not in metrics

@@ -70,7 +70,7 @@ def given(**words: object) -> dict[str, object]:
         ({}, {"graph": "g", "text": "body"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
         ({"no_graph": True}, {"no_graph": True, "text": "body"}, {}),
         ({"k": 3}, {"k": 3, "text": "body"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
-        ({"columns": "a"}, {"graph": "g", "columns": "a"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
+        ({"columns": "a"}, {"graph": "g", "columns": "a"}, {"alpha_ll": 0.5, "distance": "l1"}),
         (
             {"alpha": 0.1},
             {"graph": "g", "text": "body"},
@@ -93,6 +93,39 @@ def test_an_option_takes_the_place_of_what_it_contradicts(
     found = asked(given(config=file, **words))
     assert found.told == Told(**told)
     assert found.settings == settings
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"task": "class"}, {"source": "t.csv", "task": "class", "graph": "g", "input": "rows", "header": False}),
+        ({"source": "u.csv"}, {"source": "u.csv", "task": "labels", "label_separator": "|", "input": "rows"}),
+        ({"no_graph": True}, {"source": "t.csv", "task": "labels", "label_separator": "|", "no_graph": True}),
+    ],
+    ids=["task", "source", "no graph"],
+)
+def test_what_goes_with_an_option_of_the_file_goes_when_it_is_replaced(
+    words: dict[str, object], told: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").touch()
+    kept = {"source": "t.csv", "task": "labels", "label_separator": "|", "graph": "g", "input": "rows", "header": False}
+    Path("config.json").write_text(json.dumps({"settings": {}, "command": kept}), encoding="utf-8")
+    if "no_graph" in words:
+        told = {**told, "header": False}
+    assert asked(given(config=Path("config.json"), **words)).told == Told(**told)
+
+
+def test_a_table_that_is_elsewhere_is_asked_for(run: Run) -> None:
+    run(*TRAIN, "-o", "first")
+    Path("texts.csv").rename("moved.csv")
+    assert run("train", "--config", "first", "-o", "again") == (
+        2,
+        "",
+        "error: texts.csv is not there (relative to where the run was trained; give the table as well)",
+    )
+    assert run("train", "moved.csv", "--config", "first", "-o", "again", "--no-report")[0] == 0
+    assert bits("first") == bits("again")
 
 
 def test_a_validation_column_and_a_share_replace_each_other(tmp_path: Path) -> None:
@@ -160,7 +193,17 @@ WRONG = [
         {"settings": {"distance": "l5"}},
         "c.json: settings.distance is 'l5'; choose from l1, l2, squared_l2, cosine, cross_entropy, kl, js",
     ),
-    ("c.json", {"command": {"k": "five"}}, "c.json: command.k is 'five'; give a whole number"),
+    ("c.json", {"command": {"seeds": "five"}}, "c.json: command.seeds is 'five'; give a whole number"),
+    (
+        "c.json",
+        {"format": "ngm-run", "version": 2},
+        "c.json says format 'ngm-run' version 2; this release reads 'ngm-run' version 1",
+    ),
+    (
+        "c.json",
+        {"format": "ngm-graph"},
+        "c.json says format 'ngm-graph' version 1; this release reads 'ngm-run' version 1",
+    ),
     ("c.json", {"command": {"control": 1}}, "c.json: command.control is 1; give true or false"),
 ]
 

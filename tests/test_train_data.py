@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from ngm import Graph, NGMClassifier, NGMRegressor, inputs, knn_graph, load, read_graph, read_table, save_graph
-from ngm.evidence import read_evidence
+from ngm.evidence import labels_in, read_evidence
+from ngm.report import page_of
 from ngm.run import Run as RunFolder
 from ngm.text import tfidf_rows
 from tests.test_train_command import TEXTS, Run, labels, runner
@@ -130,10 +131,9 @@ def test_numbers_with_a_fraction_are_learned_as_numbers(run: Run) -> None:
     assert (found["labeled"], found["classes"], found["accuracy"]) == (30, {}, None)
     code, out, err = run("train", "rows.csv", "--columns", "a,b", "--label", "price", *FAST[:-1])
     assert code == 0
-    assert f"squared error {-found['value']:.3f} on 3 validation rows, whose labels were hidden" in " ".join(
-        out.split()
-    )
-    assert f"squared error {-found['value']:.3f}" in err
+    said = f"squared error of scaled numbers {-found['value']:.3f}"
+    assert f"{said} on 3 validation rows, whose labels were hidden" in " ".join(out.split())
+    assert said in err
 
 
 def test_a_column_called_target_is_of_numbers_all_the_same(run: Run) -> None:
@@ -142,6 +142,63 @@ def test_a_column_called_target_is_of_numbers_all_the_same(run: Run) -> None:
     pd.DataFrame({"a": A, "target": [1.0, 2.0] * 20}).to_csv("rows.csv", index=False)
     found = train(run, "rows.csv", "--columns", "a", "--label", "target")
     assert (found["task"], found["classes"]) == ("class", {"1": 20, "2": 20})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("+", "-"), ("E1", "E2"), (".", "x"), ("01", "02"), ("1", "01"), ("9" * 20, "9" * 19 + "8")]
+)
+def test_classes_are_called_as_they_are_written(first: str, second: str, run: Run) -> None:
+    lines = [f"{a},{second if a > 5 else first}" for a in A]
+    Path("rows.csv").write_text("\n".join(["a,kind", *lines, "0, ", ""]), encoding="utf-8")
+    found = train(run, "rows.csv", "--columns", "a", "--label", "kind")
+    assert found["task"] == "class"
+    assert found["classes"] == {first: int((A <= 5).sum()), second: int((A > 5).sum())}
+    assert (found["unlabeled"], found["notes"]) == (1, [])
+    code, out, _ = run("predict", "run", "rows.csv", "--label", "kind", "-o", "p.csv", "--json")
+    assert (code, json.loads(out)["rows"]) == (0, 41)
+    said = pd.read_csv("p.csv", dtype=str)["class"].to_numpy()[:40]
+    truth = np.where(A > 5, second, first)
+    assert json.loads(out)["accuracy"] == pytest.approx((said == truth).mean())
+
+
+def test_numbers_beside_blank_cells_are_numbers_and_classes_are_texts_on_request(run: Run) -> None:
+    price = ["1.5", " ", "+2", "nan", ".5"] * 8
+    Path("rows.csv").write_text(
+        "\n".join(["a,price", *(f"{a},{p}" for a, p in zip(A, price, strict=True)), ""]), "utf-8"
+    )
+    found = train(run, "rows.csv", "--columns", "a", "--label", "price")
+    assert (found["task"], found["labeled"], found["unlabeled"]) == ("number", 24, 16)
+    price = ["1", " ", "2", "2", "1"] * 8
+    Path("rows.csv").write_text(
+        "\n".join(["a,price", *(f"{a},{p}" for a, p in zip(A, price, strict=True)), ""]), "utf-8"
+    )
+    for words in ((), ("--task", "class")):
+        found = train(run, "rows.csv", "--columns", "a", "--label", "price", *words)
+        assert (found["task"], found["classes"], found["unlabeled"]) == ("class", {"1": 16, "2": 16}, 8)
+
+
+def test_the_label_minus_one_is_noted(run: Run) -> None:
+    pd.DataFrame({"a": A, "kind": [-1] * 10 + [1, 2] * 15}).to_csv("rows.csv", index=False)
+    found = train(run, "rows.csv", "--columns", "a", "--label", "kind")
+    assert found["notes"] == [
+        "10 rows have the label -1, which is taken for unlabelled; write it in another way if it is a class"
+    ]
+    assert (found["labeled"], found["unlabeled"]) == (30, 10)
+
+
+@pytest.mark.parametrize("marks", [(1.0, 0.0), (1, 0), (True, False), ("validation", "train"), (1.0, None)])
+def test_validation_rows_are_marked_in_any_of_these_ways(marks: tuple[object, object], run: Run) -> None:
+    split = [marks[row >= 4] for row in range(40)]
+    pd.read_csv("rows.csv").assign(split=split).to_csv("rows.csv", index=False)
+    found = train(run, "rows.csv", "--columns", "a", "--label", "kind", "--validation-column", "split")
+    assert found["validation_rows"] == 4
+
+
+def test_numbers_with_leading_zeros_and_few_numbers_among_texts_are_categories(run: Run) -> None:
+    zips, grades = ["01234", "98765"] * 20, ["1", "2", "3", "K"] * 10  # three in four are numbers
+    pd.DataFrame({"zip": zips, "grade": grades, "kind": ["x", "y"] * 20}).to_csv("rows.csv", index=False)
+    found = train(run, "rows.csv", "--columns", "zip,grade", "--label", "kind")
+    assert found["features"] == "6 numbers a row, of zip, grade"
 
 
 def test_many_whole_numbers_are_classes_with_a_note_or_numbers_on_request(run: Run) -> None:
@@ -155,6 +212,22 @@ def test_many_whole_numbers_are_classes_with_a_note_or_numbers_on_request(run: R
     assert (found["task"], found["notes"]) == ("number", [])
 
 
+def test_names_of_several_labels_may_hold_anything(run: Run) -> None:
+    tags = ['a; b|"c"', "[d]|a", "a; b", '"c"|[d]'] * 10
+    pd.DataFrame({"a": A, "tags": tags}).to_csv("tags.csv", index=False)
+    told = ("--columns", "a", "--label", "tags", "--label-separator", "|", "-o", "run")
+    code, _, said = run("train", "tags.csv", *told, *FAST[:4], "--validation", "0.2")
+    assert code == 0, said
+    evidence = read_evidence(RunFolder.open("run"))
+    assert evidence is not None
+    assert [set(labels_in(label)) for label in evidence.label[:2]] == [{"a; b", '"c"'}, {"[d]", "a"}]
+    page = page_of(["run"])
+    scores = next(table for section in page.sections for table in section.tables if table.key == "labels")
+    assert [row[0] for row in scores.rows] == ['"c"', "[d]", "a", "a; b"]
+    space = next(section.space for section in page.sections if section.space is not None)
+    assert '"c"; a; b' in space.classes
+
+
 def test_several_labels_a_row_are_split_or_listed(run: Run) -> None:
     tags = ["x;y", "y", " x ; z ", "z;", None, ""] + ["x", "y;z"] * 17
     pd.DataFrame({"a": A, "tags": tags}).to_csv("tags.csv", index=False)
@@ -164,8 +237,8 @@ def test_several_labels_a_row_are_split_or_listed(run: Run) -> None:
     assert (found["unlabeled"], found["metric"], found["recipe"]) == (2, "micro_f1", "paper")
     evidence = read_evidence(RunFolder.open("run"))
     assert evidence is not None
-    assert evidence.label[:5].tolist() == ["x; y", "y", "x; z", "z", None]
-    assert set(" ".join(evidence.predicted).replace(";", " ").split()) <= {"x", "y", "z"}
+    assert [v and labels_in(v) for v in evidence.label[:5]] == [["x", "y"], ["y"], ["x", "z"], ["z"], None]
+    assert {name for said in evidence.predicted for name in labels_in(said)} <= {"x", "y", "z"}
     pd.DataFrame({"a": A, "tags": [None if t is None else t.replace(";", "|") for t in tags]}).to_csv("bars.csv")
     bars = train(run, "bars.csv", "--columns", "a", "--label", "tags", "--label-separator", "|", "-o", "bars")
     assert (bars["task"], bars["label_names"], bars["label_separator"]) == ("labels", ["x", "y", "z"], "|")

@@ -149,6 +149,34 @@ WRONG = [
         "column 'topic' of texts.csv marks no row: it holds '', 'money', 'pets'; validation rows are 'validation' "
         "or true",
     ),
+    (
+        ("train", "texts.csv", "--text", "body,topic", "--label", "topic"),
+        "--label is 'topic', which is also among --text; leave it out there",
+    ),
+    (
+        ("train", "texts.csv", "--columns", "id,topic", "--label", "topic"),
+        "--label is 'topic', which is also among --columns; leave it out there",
+    ),
+    (
+        ("train", "marked.csv", "--columns", "a,val", "--label", "kind", "--validation-column", "val"),
+        "--validation-column is 'val', which is also among --columns; leave it out there",
+    ),
+    (
+        (*TRAIN, "--resume"),
+        "there is no run in run to go on with; leave out --resume, or name the folder of the run",
+    ),
+    (
+        ("train", "stray.csv", "--columns", "a", "--label", "kind"),
+        "column 'a' of stray.csv holds 'NA' in row 4, which is not a number; mend it, or leave the column out",
+    ),
+    (
+        ("train", "stray.csv", "--columns", "b", "--label", "kind"),
+        "column 'b' of stray.csv holds '0,5' in row 0, which is not a number; mend it, or leave the column out",
+    ),
+    (
+        ("train", "stray.csv", "--columns", "c", "--label", "kind"),
+        "column 'c' of stray.csv holds '1,234' in row 1, which is not a number; mend it, or leave the column out",
+    ),
     ((*TRAIN, "--id", "idd"), "texts.csv has no column 'idd' (did you mean 'id'?); its columns are id, body, topic"),
     (
         ("train", "texts.csv", "--columns", "id", "--label", "topic", "--vectors", "wide.txt"),
@@ -164,6 +192,9 @@ def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], mess
     Path("none.csv").write_text("body,topic\na b,\nc d,\ne f,\n", encoding="utf-8")
     Path("gap.csv").write_text("body,topic\na b,x\n,y\ne f,x\n", encoding="utf-8")
     Path("latin.csv").write_bytes("body,topic\ncafé,a\nthé,b\n".encode("latin-1"))
+    Path("marked.csv").write_text("a,val,kind\n1,1,x\n2,1,y\n3,0,x\n4,0,y\n", encoding="utf-8")
+    stray = ['1,"0,5",12,x', '2,"1,5","1,234",y', '3,"2,5",7,x', ',"3,5",8,y', 'NA,"4,5",9,x', '5,"5,5",-2e3,y']
+    Path("stray.csv").write_text("\n".join(["a,b,c,kind", *stray, ""]), encoding="utf-8")
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep", encoding="utf-8")
     assert run(*words) == (2, "", f"error: {message}")

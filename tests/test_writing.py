@@ -119,3 +119,22 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine", encoding="utf-8")
     done = CliRunner().invoke(app, ["datasets", "messages", "-o", str(tmp_path / "taken")])
     assert str(done.exception) == f"--output is '{tmp_path / 'taken'}', which is a file; name a folder"
+
+
+def test_a_file_of_the_same_name_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "messages.csv").write_text("mine", encoding="utf-8")
+    done = CliRunner().invoke(app, ["datasets", "messages", "-o", str(tmp_path)])
+    said = f"{tmp_path / 'messages.csv'} is there already and holds something else; name another folder"
+    assert str(done.exception) == said
+    assert (tmp_path / "messages.csv").read_text(encoding="utf-8") == "mine"
+    assert not (tmp_path / "new_messages.csv").exists()
+
+
+def test_tables_are_written_again_where_they_are_the_same(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert CliRunner().invoke(app, ["datasets", "messages", "-o", str(tmp_path)]).exit_code == 0
+
+
+def test_a_folder_without_a_name_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["datasets", "-o", str(tmp_path)])
+    assert str(done.exception) == ("--output is for a data set that is written as tables; name one, such as messages")

@@ -30,9 +30,8 @@ __all__ = [
 ]
 
 
-_USAGE: type[Exception] = typer.BadParameter.__bases__[
-    0
-]  # what every wrong option or argument is; typer has no name for it
+_STOPPED = 130  # by Ctrl-C, as shells say it
+_USAGE: type[Exception] = typer.BadParameter.__bases__[0]  # every wrong option or argument; typer has no name for it
 
 
 def main() -> None:
@@ -45,13 +44,15 @@ def main() -> None:
         _say(str(error))
     except (KeyboardInterrupt, typer.Abort):
         err.print("stopped")
-        raise SystemExit(130) from None
+        raise SystemExit(_STOPPED) from None
     except _USAGE as error:
         wrong = error.format_message()  # type: ignore[attr-defined]
         if not wrong:  # no arguments at all: the help was shown
             raise SystemExit(2) from None
         path = getattr(getattr(error, "ctx", None), "command_path", "ngm")
         _say(f"{wrong.rstrip('.')}; see {path} --help")
+    if code == _STOPPED:
+        err.print("stopped")
     raise SystemExit(code if isinstance(code, int) else 0)
 
 

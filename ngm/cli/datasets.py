@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +19,9 @@ from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 @app.command("datasets")
 def datasets_command(
     name: Annotated[str | None, typer.Argument(help="A data set to write as tables; none: list them.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tables of NAME.")] = Path(),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the tables of NAME.", show_default="here")
+    ] = None,
     fetch: Annotated[str | None, typer.Option(help="Name of a data set to fetch into the cache.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -28,8 +32,10 @@ def datasets_command(
     Example:  ngm datasets --fetch pubmed
     """
     if name is not None:
-        _write(name, fetch, output, as_json)
+        _write(name, fetch, output or Path(), as_json)
         return
+    if output is not None:
+        raise ValueError("--output is for a data set that is written as tables; name one, such as messages")
     if fetch is not None:
         with download(quiet=as_json) as progress:
             datasets.load(fetch, progress)
@@ -55,7 +61,7 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
         raise FileExistsError(f"--output is {str(output)!r}, which is a file; name a folder")
     with download(quiet=as_json) as progress:
         data = datasets.load(name, progress)
-    files = datasets.write_tables(data, output)
+    files = _written(data, output)
     if as_json:
         print_json({"dataset": name, "files": [str(file) for file in files], "note": data.note})
         return
@@ -63,3 +69,15 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
         out.print(f"{escape(str(file))}   {file.stat().st_size / 1e3:,.0f} kB", highlight=False, soft_wrap=True)
     if data.note:
         out.print(escape(data.note), highlight=False, soft_wrap=True)
+
+
+def _written(data: datasets.Dataset, folder: Path) -> list[Path]:
+    """Writes the tables, and leaves files of the same names alone that hold anything else."""
+    with tempfile.TemporaryDirectory() as place:
+        files = datasets.write_tables(data, place)
+        for file in files:
+            there = folder / file.name
+            if there.exists() and (there.is_dir() or there.read_bytes() != file.read_bytes()):
+                raise FileExistsError(f"{there} is there already and holds something else; name another folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        return [Path(shutil.copy(file, folder / file.name)) for file in files]

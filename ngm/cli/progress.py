@@ -25,7 +25,11 @@ from ngm.methods.estimator import NGMEstimator
 from ngm.training import Epoch
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
-_METRICS = {"accuracy": "accuracy", "micro_f1": "micro F1", "negative_squared_error": "squared error"}
+_METRICS = {
+    "accuracy": "accuracy",
+    "micro_f1": "micro F1",
+    "negative_squared_error": "squared error of scaled numbers",
+}
 _VALIDATION = "validation_"
 
 
@@ -112,7 +116,7 @@ def metric_name(name: str) -> str:
     """What a metric is called.
 
     >>> metric_name("negative_squared_error")
-    'squared error'
+    'squared error of scaled numbers'
     """
     return _METRICS.get(name, name)
 

@@ -28,13 +28,20 @@ _SHOWN = {  # where the command's default is not the field's
     "recipe": "strong for classes with a graph, but paper for columns of single numbers",
     "validation": "0.1",
 }
-_IN_PYTHON = (  # parts of the docstring that are not for the command line
-    "; or a function (in_features, out_features) -> nn.Module",
-    ", or a function",
-    "; a list gives one per graph",
-    "File or `Thesaurus`: ",
-    ", ids or mask of labelled rows, or a pair (x, y)",
-)
+_IN_PYTHON = {  # parts of the docstring that are not for the command line -> what is said there
+    "; or a function (in_features, out_features) -> nn.Module": "",
+    ", or a function": "",
+    "; a list gives one per graph. None, here and below: as": ". Where not given, here and below: as",
+    "Where all three are None": "Without all three",
+    "Settings that are None are": "Settings that are not given are",
+    "; False and True": '; "paper": no, "strong": yes',
+    "File or `Thesaurus`: training texts get other synonyms in every epoch. None: they stay as they are": (
+        "File of synonyms: training texts get others of them in every epoch"
+    ),
+    "None: 512, and": "Where not given: 512, and",
+    "; by default as x is, so give x as float32 where speed matters": "; float32 where not given",
+    ", ids or mask of labelled rows, or a pair (x, y)": "",
+}
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "whole numbers"}
 
 
@@ -96,8 +103,8 @@ class Setting:
         if not shown and self.default is not None and self.kind is not bool:
             shown = ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
         said = self.help
-        for part in _IN_PYTHON:
-            said = said.replace(part, "")
+        for part, instead in _IN_PYTHON.items():
+            said = said.replace(part, instead)
         info = typer.Option(*flags, help=escape(said[:1].upper() + said[1:]), show_default=shown, rich_help_panel=PANEL)
         kind = str if self.kind is tuple else self.kind
         annotation = Annotated[kind | None, info]  # type: ignore[valid-type]

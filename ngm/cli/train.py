@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from typing import cast
@@ -10,7 +11,7 @@ from rich.markup import escape
 
 from ngm.cli.progress import noted
 from ngm.cli.settings import options_of, settings, with_options
-from ngm.cli.terminal import app, out, print_json
+from ngm.cli.terminal import app, err, out, print_json
 from ngm.cli.training import shown
 from ngm.cli.training.checks import check
 from ngm.cli.training.config import Asked, asked
@@ -47,7 +48,11 @@ def train_command(given: Mapping[str, object]) -> None:
         if wanted.call.dry_run:
             _plan(wanted, data, model, notes)
             return
-        outcome = train(model, data, wanted)
+        try:
+            outcome = train(model, data, wanted)
+        except KeyboardInterrupt:
+            _keep_interrupted(wanted, data, model, time.perf_counter() - start, notes)
+            raise
     seconds = time.perf_counter() - start
     content = _keep(wanted, data, outcome, seconds, notes)
     if quiet:
@@ -80,6 +85,16 @@ def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: li
     return {"run": str(run.folder), **content, **outcome.control(), "report": _report(wanted, run)}
 
 
+def _keep_interrupted(wanted: Asked, data: Data, model: NGMEstimator, seconds: float, notes: list[str]) -> None:
+    """Leaves a run folder with ids and a report, if at least one epoch was done."""
+    if not hasattr(model, "n_iter_") or not (wanted.call.output / "metrics.json").exists():
+        return
+    _keep(wanted, data, Outcome(model), seconds, notes)
+    if model.history_.stopped != "interrupted":
+        where = escape(str(wanted.call.output))
+        err.print(f"the run is whole in {where}; its comparison without the graph was not finished", highlight=False)
+
+
 def _report(wanted: Asked, run: Run) -> str | None:
     """Writes the report, unless it is not wanted."""
     if not wanted.call.report:
@@ -95,14 +110,14 @@ def _show(wanted: Asked, data: Data, outcome: Outcome, seconds: float, content: 
     where = wanted.call.output
     if content["report"] is not None:
         out.print(f"Report: {escape(str(content['report']))}", highlight=False, soft_wrap=True)
-    next_ = escape(f"next: ngm predict {where} {_new(wanted)}")
+    next_ = escape(f"next: ngm predict {shlex.quote(str(where))} {_new(wanted)}")
     out.print(f"Run folder: {escape(str(where))}   ({next_})", highlight=False, soft_wrap=True)
 
 
 def _new(wanted: Asked) -> str:
     """The end of the command that predicts new rows."""
     if wanted.told.text is not None:
-        return f"new.csv --text {wanted.told.text}"
+        return f"new.csv --text {shlex.quote(wanted.told.text)}"
     return "new.csv" if wanted.told.columns is not None else "links.csv"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,6 +20,9 @@ from ngm.tables import Table
 from ngm.tables.stream import Holds
 
 MOST_CATEGORIES = 100
+_MOSTLY = 0.8  # numbers among texts, from which on the others look like mistakes
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_COMMAS = re.compile(r"[+-]?([0-9]+,[0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?)")  # 0,5 and 1,234,567.8
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,7 @@ def _fitted(table: Table, name: str) -> Column:
     values = table.column(name)
     there = [value for value in values.tolist() if value is not None]
     if values.dtype.kind in "OUT" and there and all(isinstance(value, str) for value in there):
+        _check_stray(table, name, values.tolist())
         return Column(name, "text", categories=_categories(table, name, there))
     numbers = _numbers(table, name, 0)
     if values.dtype.kind == "O":
@@ -122,6 +127,18 @@ def _fitted(table: Table, name: str) -> Column:
         said = f"column {name!r} of {table.name} has {values[0]} in all rows, which tells nothing; leave it out"
         warnings.warn(said, UserWarning, stacklevel=5)
     return Column(name, "number", float(numbers.mean()), deviation or 1.0)
+
+
+def _check_stray(table: Table, name: str, values: Sequence[str | None]) -> None:
+    """Refuses a column of numbers that is a column of texts for the sake of a few; 007 is no number."""
+    said = {row: value.strip() for row, value in enumerate(values) if value is not None}
+    stray = [row for row, value in said.items() if not _NUMBER.fullmatch(value)]
+    others = sum(not _COMMAS.fullmatch(said[row]) for row in stray)
+    if stray and len(said) - others >= _MOSTLY * len(said):
+        raise ValueError(
+            f"column {name!r} of {table.name} holds {_short(values[stray[0]])} in row {stray[0]}, which is not a "
+            "number; mend it, or leave the column out"
+        )
 
 
 def _categories(table: Table, name: str, there: list[str]) -> list[str]:
@@ -187,7 +204,7 @@ def _width(value: object) -> int:
 
 def _texts(table: Table, name: str, first: int) -> list[str | None]:
     values = table.column(name)
-    there = values.tolist()
+    there = [_written(value) for value in values.tolist()]
     for row, value in enumerate(there):
         if value is not None and not isinstance(value, str):
             raise ValueError(
@@ -195,6 +212,11 @@ def _texts(table: Table, name: str, first: int) -> list[str | None]:
                 "it was that in training"
             )
     return cast("list[str | None]", there)
+
+
+def _written(value: object) -> object:
+    """Truth as a text file has it."""
+    return ("true" if value else "false") if isinstance(value, bool) else value
 
 
 def _is_gap(value: object) -> bool:

@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 65_536
 
 
+def check_device(device: str) -> None:
+    """Refuses a device that is not here."""
+    try:
+        torch.zeros(1, device=device).tolist()
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        raise ValueError(f"device is {device!r}, which cannot be used here; 'cpu' always can") from error
+
+
 def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
     """Numbers out of range, before anything is computed; names are checked where they are looked up."""
     for name in ("epochs", "batch_size", "patience", "learning_rate", "clip"):
@@ -55,6 +63,7 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         if callable(estimator.network) and getattr(estimator, name) is not None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
     check_network(estimator.network)
+    check_device(estimator.device)
     check_text_settings(estimator)
     check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:

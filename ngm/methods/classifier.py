@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from torch import Tensor
 
 from ngm.distributed import from_first
+from ngm.evidence import label_set
 from ngm.graph import Graph
 from ngm.methods.checks import one_graph
 from ngm.methods.estimator import NGMEstimator
@@ -205,7 +206,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         """Numbers of classes (n,), or the largest of shares (n, C); of several labels, all above one half."""
         names = [str(name) for name in self.classes_.tolist()]
         if self.task_ == "labels":
-            words = ["; ".join(name for name, on in zip(names, row, strict=True) if on) for row in shares > 0.5]
+            words = [label_set([name for name, on in zip(names, row, strict=True) if on]) for row in shares > 0.5]
         else:
             chosen = shares.argmax(dim=1) if shares.ndim == 2 else shares
             words = [names[i] if i >= 0 else "" for i in chosen.tolist()]

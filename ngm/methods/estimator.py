@@ -114,7 +114,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)
         held_out = hold_out(self, inputs, targets, labeled)
-        self.num_validation_ = len(held_out.y)
+        self.num_validation_, self.num_given_ = len(held_out.y), int(held_out.labeled.sum())
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         self._widths = self._in_features(inputs), self._out_features(targets)

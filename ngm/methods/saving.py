@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
 _NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
+_COUNTS = {"labeled": "num_labeled_", "labeled_given": "num_given_", "validation_rows": "num_validation_"}
 _MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
 
 
@@ -57,7 +58,7 @@ def finish(estimator: NGMEstimator, run: Run) -> None:
             "best_epoch": history.best_epoch,
             "seconds": sum(epoch["seconds"] for epoch in history.epochs),
             "validation": {k.removeprefix("validation_"): v for k, v in best.items() if k.startswith("validation_")},
-            "labeled": estimator.num_labeled_,
+            **{key: getattr(estimator, name) for key, name in _COUNTS.items() if hasattr(estimator, name)},
             "edges": cast(JSON, dict(estimator.edges_by_kind_)),
             "graphs_used": cast(JSON, list(estimator.graphs_used_)),
         },
@@ -104,7 +105,9 @@ def load(
     estimator.network_.eval()
     epochs = cast("list[dict[str, float]]", run.read_history())
     estimator.history_ = History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"])  # type: ignore[arg-type]
-    estimator.n_iter_, estimator.num_labeled_ = len(epochs), cast(int, metrics["labeled"])
+    estimator.n_iter_ = len(epochs)
+    for key in _COUNTS.keys() & metrics.keys():  # folders of before have the first alone
+        setattr(estimator, _COUNTS[key], metrics[key])
     estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
     estimator.graphs_used_ = cast("list[bool]", metrics.get("graphs_used", []))
     return estimator

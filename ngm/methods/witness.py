@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.evidence import LABELED, UNLABELED, VALIDATION, Evidence, edges_between, kept_nodes, shortened
+from ngm.evidence import LABELED, MOST, UNLABELED, VALIDATION, Evidence, edges_between, kept_nodes, shortened
 from ngm.graph import Graph
 from ngm.methods.readers import Texts
 from ngm.methods.validation import HeldOut
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
 
+LEAST_APART = 1_000  # validation rows given apart that are kept, however many nodes are
+
+
 class Witness:
     """Looks at up to `ngm.evidence.MOST` nodes; made before training, asked after it.
+
+    Of validation rows given apart from the nodes it keeps as many as there is room for, or `LEAST_APART`.
 
     Args:
         estimator: Its network is new.
@@ -46,7 +51,7 @@ class Witness:
         self.targets, self.labeled, self.held_out = targets, labeled, held_out
         self.nodes = kept_nodes(graphs, labeled.numpy(), estimator.seed)
         self.layer = _layer(estimator)
-        self.apart = held_out.any and bool((held_out.labeled == labeled).all())  # validation rows that are no nodes
+        self.apart = self._apart()
         self.before = self._seen()[0]
 
     def evidence(self) -> Evidence:
@@ -59,11 +64,11 @@ class Witness:
         role[self.labeled[known].numpy()] = VALIDATION
         role[self.held_out.labeled[known].numpy()] = LABELED
         row = self.nodes
-        if self.apart:
-            count = len(self.held_out.y)
+        if len(self.apart):
+            count = len(self.apart)
             row = np.concatenate([row, np.full(count, -1)])
             role = np.concatenate([role, np.full(count, VALIDATION, dtype=object)])
-            label = np.concatenate([label, self.estimator._say_targets(self.held_out.y)])
+            label = np.concatenate([label, self.estimator._say_targets(self.held_out.y[self.apart])])
         probability, margin = self.estimator._certainty(outputs)
         edges, weight, graph = edges_between(self.nodes, self.graphs)
         return Evidence(
@@ -83,6 +88,15 @@ class Witness:
             texts=self._texts(),
         )
 
+    def _apart(self) -> Tensor:
+        """(a,) validation rows that are no nodes, by their numbers in `held_out`: all, or a sample of them."""
+        held_out = self.held_out
+        if not held_out.any or not bool((held_out.labeled == self.labeled).all()):
+            return torch.empty(0, dtype=torch.int64)
+        count, most = len(held_out.y), max(LEAST_APART, MOST - len(self.nodes))
+        some = np.random.default_rng(self.estimator.seed).permutation(count)[:most]
+        return torch.from_numpy(np.sort(some))
+
     def _seen(self) -> tuple[NDArray[np.float32], Tensor]:
         """(h (n, d), outputs (n, c)) of the kept nodes and, below them, of validation rows that are no nodes."""
 
@@ -91,8 +105,8 @@ class Witness:
             return torch.cat([hidden[self.layer], logits], dim=1).float()
 
         both = self.estimator._batched(self.inputs, read, torch.from_numpy(self.nodes))
-        if self.apart:
-            both = torch.cat([both, self.estimator._batched(self.held_out.x, read)])
+        if len(self.apart):
+            both = torch.cat([both, self.estimator._batched(self.held_out.x, read, self.apart)])
         width = both.shape[1] - self.estimator._widths[1]
         return both[:, :width].numpy(), both[:, width:]
 
@@ -100,8 +114,8 @@ class Witness:
         if not isinstance(self.inputs, Texts):
             return None
         texts = [self.inputs.strings[node] for node in self.nodes.tolist()]
-        if self.apart and isinstance(self.held_out.x, Texts):
-            texts += self.held_out.x.strings
+        if isinstance(self.held_out.x, Texts):
+            texts += [self.held_out.x.strings[row] for row in self.apart.tolist()]
         return np.array([shortened(text) for text in texts], dtype=object)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ngm.evidence import VALIDATION
 from ngm.report.curves import score_of, scores_of
 from ngm.report.drawing import as_float, as_int, axis, capital, count, line, rounded
 from ngm.report.gain import gain_of
@@ -37,6 +38,11 @@ def comparison_section(runs: Sequence[Told]) -> Section:
     notes = ["The runs have the same settings."] if not differing else []
     if len({run.num_validation for run in runs}) > 1:
         notes.append("They were scored on different numbers of validation rows, so their scores are of different data.")
+    elif any(not same_validation_rows(runs[0], run) for run in runs[1:]):
+        notes.append(
+            "They were scored on different validation rows, as a different seed draws them, so part of the difference "
+            "is chance: give the same rows as validation."
+        )
     if len({tuple(run.classes) for run in runs}) > 1:
         notes.append("They tell different classes apart, so their scores are of different tasks.")
     columns = [
@@ -52,6 +58,19 @@ def comparison_section(runs: Sequence[Told]) -> Section:
     table = Shown("runs", "The runs", columns, rows, download="runs.csv")
     figure = _figure(runs, names, score) if score is not None and same and there else None
     return Section(KEY, TITLE, answer, notes, [figure] if figure is not None else [], [table])
+
+
+def same_validation_rows(first: Told, second: Told) -> bool:
+    """Whether the validation rows are the same, as far as both runs kept them."""
+    if first.evidence is None or second.evidence is None:
+        return True
+    roles = []
+    for kept in (first.evidence, second.evidence):
+        node = kept.row >= 0
+        roles.append(dict(zip(kept.row[node].tolist(), (kept.role[node] == VALIDATION).tolist(), strict=True)))
+    one, other = roles
+    apart = [bool((kept.row < 0).any()) for kept in (first.evidence, second.evidence)]
+    return apart[0] == apart[1] and all(other.get(row, hidden) == hidden for row, hidden in one.items())
 
 
 def check_alike(runs: Sequence[Told]) -> None:

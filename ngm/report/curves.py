@@ -29,23 +29,38 @@ def curves_section(told: Told) -> Section:
         return Section(KEY, TITLE, "There is no epoch on record: training took none.")
     costs, score, hidden = cost_figure(told), score_figure(told), _hidden_figure(told)
     figures = [figure for figure in (costs, score, hidden) if figure is not None]
-    first, last = history[0]["total"], history[-1]["total"]
-    way = "fell" if last < first else "rose" if last > first else "stayed"
-    went = (
-        f"The total cost {way} from {first:.4g} to {last:.4g}" if way != "stayed" else f"The cost stayed at {last:.4g}"
-    )
     best = as_int(told.metrics["best_epoch"])
     kept, score_ = f"the weights of epoch {best + 1} are kept", score_of(told)
     if score_ is not None and 0 <= best < len(history):
         reached = f"{score_.name} {score_.said(scores_of(told, score_)[best])}"
         kept = f"the score on validation rows was best after epoch {best + 1}: {reached}"
-    collapsed = _collapsed(told)
-    answer = f"{went} in {count(len(history), 'epoch')}; {kept}."
-    verdict = None
-    if collapsed:
-        verdict = "bad"
-        answer += f" From epoch {collapsed[0] + 1} on h had collapsed: all nodes looked alike. Lower the alphas."
+    answer, verdict = f"{_went(history)}; {kept}.{_fell(told)}", "bad" if best in _collapsed(told) else None
     return Section(KEY, TITLE, answer, _notes(told), figures, verdict=verdict)
+
+
+def _went(history: Sequence[dict[str, float]]) -> str:
+    first, last = history[0]["total"], history[-1]["total"]
+    if len(history) == 1:
+        return f"The total cost was {last:.4g} after the one epoch"
+    took = f"in {count(len(history), 'epoch')}"
+    if first == last:
+        return f"The cost stayed at {last:.4g} {took}"
+    return f"The total cost {'fell' if last < first else 'rose'} from {first:.4g} to {last:.4g} {took}"
+
+
+def _fell(told: Told) -> str:
+    """Whether h collapsed, and for how long."""
+    collapsed = _collapsed(told)
+    if not collapsed:
+        return ""
+    if len(collapsed) == len(told.history) - collapsed[0]:
+        when = f"From epoch {collapsed[0] + 1} on"
+    else:
+        when = f"In {count(len(collapsed), 'epoch')} (first {collapsed[0] + 1})"
+    then = (
+        "Lower the alphas." if as_int(told.metrics["best_epoch"]) in collapsed else "The kept epoch is not among them."
+    )
+    return f" {when} h had collapsed: all nodes looked alike. {then}"
 
 
 def score_of(told: Told) -> Score | None:

@@ -31,7 +31,13 @@ def rounded(values: ArrayLike, digits: int = 5) -> list[JSON]:
 
 
 def line(name: str, x: Sequence[JSON], y: Sequence[JSON], number: int, mode: str = "lines") -> dict[str, JSON]:
-    """A curve; `number` chooses its colour and its dashes."""
+    """A curve; `number` chooses its colour and its dashes. A single point, which has no line, is marked.
+
+    >>> line("a", [1], [0.5], 0)["mode"], line("a", [1, 2], [0.5, 0.4], 0)["mode"]
+    ('lines+markers', 'lines')
+    """
+    if len(x) == 1 and "markers" not in mode:
+        mode += "+markers"
     color = PALETTE[number % len(PALETTE)]
     style: JSON = {"color": color, "width": 2, "dash": DASHES[number % len(DASHES)]}
     trace: dict[str, JSON] = {"type": "scatter", "mode": mode, "name": name, "x": list(x), "y": list(y), "line": style}

@@ -14,8 +14,12 @@ const ROLES = ["labelled", "validation", "unlabelled"];
 function modesOf(space) {
   const modes = [];
   if (space.classes.length) {
-    modes.push(["predicted", "Predicted class"]);
-    if (space.label.some((y) => y >= 0)) modes.push(["label", "Known class"], ["right", "Right or wrong"]);
+    const numbers = space.kind === "numbers";
+    modes.push(["predicted", numbers ? "Predicted range" : "Predicted class"]);
+    if (space.label.some((y) => y >= 0)) {
+      modes.push(["label", numbers ? "Known number" : "Known class"]);
+      if (!numbers) modes.push(["right", "Right or wrong"]); // another range may be a hair away
+    }
   }
   modes.push(["role", "Labelled or not"]);
   return modes;

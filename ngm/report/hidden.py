@@ -11,8 +11,9 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ngm.evidence import Evidence
+from ngm.evidence import Evidence, writable
 from ngm.report.drawing import count, percent
+from ngm.report.names import spoken
 from ngm.report.numbers import as_numbers
 from ngm.report.page import Section, Space
 from ngm.report.told import Told, ids_of, known, roles
@@ -43,7 +44,11 @@ def space_section(told: Told) -> Section:
 
 
 def _answer(told: Told, kept: Evidence, space: Space) -> str:
-    there = f"Every point is one of {count(len(kept), 'node')}, near others whose hidden vectors are alike"
+    apart = int((kept.row < 0).sum())
+    more = f" or of {count(apart, 'validation row')} given apart" if apart else ""
+    there = (
+        f"Every point is one of {count(len(kept) - apart, 'node')}{more}, near others whose hidden vectors are alike"
+    )
     if told.task != "classes":
         return there + "."
     h, said = kept.hidden, np.asarray(space.predicted)
@@ -74,6 +79,7 @@ def space_of(told: Told, kept: Evidence) -> Space:
         probability=chance,
         edges=_edges(kept).ravel().tolist(),
         how=how,
+        kind="numbers" if told.task == "numbers" else "classes",
     )
 
 
@@ -145,10 +151,10 @@ def _classes(told: Told, kept: Evidence) -> tuple[list[str], list[int], list[int
         return names, label.tolist(), np.searchsorted(cuts, first).tolist()
     said = [str(word) for word in kept.predicted.tolist()]
     truth = [None if word is None else str(word) for word in kept.label.tolist()]
-    listed = told.classes if told.task == "classes" else []
+    listed = [writable(name) for name in told.classes] if told.task == "classes" else []
     names = list(dict.fromkeys([*listed, *sorted({*said, *(word for word in truth if word is not None)})]))
     place = {name: i for i, name in enumerate(names)}
-    words = [name or "none" for name in names]
+    words = [spoken(name, told.task) or "none" for name in names]
     return words, [-1 if word is None else place[word] for word in truth], [place[word] for word in said]
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ngm.evidence import UNLABELED, Evidence
+from ngm.evidence import LABELED, UNLABELED, Evidence
 from ngm.graph import Graph
 from ngm.report.closeness import KINDS, distance_of, distances
 from ngm.report.drawing import count, shown_text
+from ngm.report.names import brief, spoken
 from ngm.report.page import Section, Shown
 from ngm.report.structure import kept_graph
-from ngm.report.told import Told, edge_kinds, ids_of, known
+from ngm.report.told import Told, edge_kinds, ids_of
 
 SHOWN, TAKEN = 50, 1_000  # rows on the page, rows in the download
 EDGES_KEY, EDGES_TITLE = "edges", "Which edges cost most?"
@@ -52,13 +53,14 @@ def edges_section(told: Told) -> Section:
     notes.append(
         "Such edges are worth a look: they may be wrong, or join what only seems alike. Cost is weight times distance."
     )
-    return Section(EDGES_KEY, EDGES_TITLE, answer, notes, tables=[_edges_table(kept, name, top, cost, apart)])
+    return Section(EDGES_KEY, EDGES_TITLE, answer, notes, tables=[_edges_table(told, name, top, cost, apart)])
 
 
 def _edges_table(
-    kept: Evidence, name: str, top: NDArray[np.int64], cost: NDArray[np.float64], apart: NDArray[np.float64]
+    told: Told, name: str, top: NDArray[np.int64], cost: NDArray[np.float64], apart: NDArray[np.float64]
 ) -> Shown:
     """What tells most comes first, since the table is wide: the texts of both ends before the figures."""
+    kept = told.nodes
     ids, kinds, several = ids_of(kept), edge_kinds(kept), len(np.unique(kept.graph)) > 1
     columns = ["u", "v", "cost", *_both("predicted")] + ([] if kept.texts is None else _both("text"))
     columns += [*_both("label"), "kind", "weight", f"distance ({name})"] + (["graph"] if several else [])
@@ -66,9 +68,9 @@ def _edges_table(
     for edge in top.tolist():
         ends = kept.edges[edge].tolist()
         price, weight, length = (float(f"{x:.5g}") for x in (cost[edge], kept.weight[edge], apart[edge]))
-        row: list[Cell] = [*(ids[i] for i in ends), price, *(str(kept.predicted[i]) for i in ends)]
+        row: list[Cell] = [*(ids[i] for i in ends), price, *(spoken(kept.predicted[i], told.task) for i in ends)]
         row += [text for i in ends for text in _text(kept, i)]
-        row += [*(kept.label[i] for i in ends), KINDS[kinds[edge]], weight, length]
+        row += [*(spoken(kept.label[i], told.task) for i in ends), KINDS[kinds[edge]], weight, length]
         rows.append(row + ([int(kept.graph[edge])] if several else []))
     caption = "Most expensive edges, from u to v"
     return Shown("expensive", caption, columns, rows[:SHOWN], 4, "expensive-edges.csv", rows[SHOWN:])
@@ -93,7 +95,7 @@ def next_section(told: Told) -> Section:
     rows: list[list[Cell]] = [
         [
             ids[i],
-            str(kept.predicted[i]),
+            spoken(kept.predicted[i], told.task),
             round(float(kept.probability[i]), 4),
             round(float(kept.margin[i]), 4),
             *_text(kept, i),
@@ -117,7 +119,7 @@ def _text(kept: Evidence, node: int) -> list[Cell]:
 
 
 def _said(words: Cell) -> str:
-    return str(words) or "no label"
+    return brief(words) or "no label"
 
 
 def _next_numbers(kept: Evidence, chosen: Sequence[int]) -> Section:
@@ -134,9 +136,9 @@ def _next_numbers(kept: Evidence, chosen: Sequence[int]) -> Section:
 
 
 def _far_from_labels(kept: Evidence) -> NDArray[np.float64]:
-    """(n,) l2 distance of h to the nearest node with a known label."""
+    """(n,) l2 distance of h to the nearest node that was trained on."""
     h = torch.from_numpy(np.ascontiguousarray(kept.hidden)).double()
-    labeled = h[torch.from_numpy(known(kept))]
+    labeled = h[torch.from_numpy(kept.role == LABELED)]
     far = [torch.cdist(part, labeled).min(dim=1).values for part in torch.split(h, _AT_ONCE)]
     found: NDArray[np.float64] = torch.cat(far).numpy()
     return found

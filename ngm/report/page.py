@@ -66,6 +66,7 @@ class Space:
         probability: Of the predicted class, two decimals.
         edges: Pairs of nodes, flat: u0, v0, u1, v1, ...
         how: How the two dimensions were made, in words.
+        kind: "classes", or "numbers" where `classes` are ranges of numbers: being in one is not being right.
     """
 
     ids: Sequence[str]
@@ -79,6 +80,7 @@ class Space:
     probability: Sequence[float | None]
     edges: Sequence[int]
     how: str
+    kind: str = "classes"
 
 
 @dataclass(frozen=True)

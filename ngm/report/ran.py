@@ -75,7 +75,7 @@ def _facts(told: Told) -> Iterator[tuple[str, Cell]]:
     if told.task != "numbers":
         yield "classes" if told.task == "classes" else "labels", _some(classes)
     yield "labelled rows trained on", told.num_labeled
-    if as_int(metrics["labeled"]) > told.num_labeled:
+    if told.strong and as_int(metrics["labeled"]) > told.num_labeled:
         yield "rows that the graph labelled", as_int(metrics["labeled"]) - told.num_labeled
     yield "validation rows", told.num_validation
     yield from _graph_facts(told, data)

@@ -19,7 +19,9 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from ngm.evidence import writable
 from ngm.report.cells import written_out
+from ngm.report.names import brief
 from ngm.report.page import Figure, Page, Section, Shown, Space
 from ngm.report.theme import DARK, HEIGHT, LIGHT, css, resolved, template
 from ngm.run import JSON
@@ -61,7 +63,7 @@ def render(page: Page) -> str:
         data=Markup(_data(page)),
         plotly=Markup(_plotly()),
     )
-    return text + "\n"
+    return writable(text) + "\n"
 
 
 def drawn(figure: Figure, dark: bool = False) -> dict[str, JSON]:
@@ -97,11 +99,11 @@ def in_words(space: Space) -> str:
     ]
     counts = [(k, count) for k, count in Counter(space.predicted).most_common() if 0 <= k < len(space.classes)]
     if counts:
-        named = ", ".join(f"{space.classes[k]} ({count:,})" for k, count in counts[:8])
+        named = ", ".join(f"{brief(space.classes[k])} ({count:,})" for k, count in counts[:8])
         rest = f" and {len(counts) - 8} more classes" if len(counts) > 8 else ""
         words.append(f"Predicted: {named}{rest}.")
     checked = [(p, y) for p, y, role in zip(space.predicted, space.label, space.role, strict=True) if role == 1]
-    if checked:
+    if checked and space.kind != "numbers":
         right = sum(p == y for p, y in checked)
         words.append(f"Of the nodes for validation {right:,} of {len(checked):,} are predicted right.")
     return " ".join(words)
@@ -188,6 +190,7 @@ def _of_space(space: Space, longest: int) -> dict[str, JSON]:
         "role": [int(v) for v in space.role],
         "probability": [None if v is None else _five(v) for v in space.probability],
         "edges": [int(v) for v in space.edges],
+        "kind": space.kind,
     }
 
 
@@ -199,7 +202,7 @@ def _five(value: float) -> float:
 def _plain(value: object, name: str = "") -> JSON:
     """JSON of what plotly is given, with texts escaped: plotly takes some HTML in them, and ids may look like it."""
     if isinstance(value, str):
-        return value if name in _TEMPLATES else html.escape(value, quote=False).replace("&lt;br&gt;", "<br>")
+        return value if name in _TEMPLATES else html.escape(value, quote=False)
     if isinstance(value, Mapping):
         return {str(k): _plain(v, str(k)) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -221,7 +224,7 @@ def _finite(value: object) -> object:
 
 
 def _packed(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(writable(text).encode(), compresslevel=6, mtime=0)).decode()
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from ngm.report.drawing import percent
 
-_NAMES = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "mrr": "mean reciprocal rank"}
+_NAMES = {
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "mrr": "mean reciprocal rank",
+    "squared_error": "squared error of scaled numbers",
+}
 _NEGATIVE = "negative_"
 
 
@@ -39,12 +44,12 @@ class Score:
         return percent(value) if self.metric == "accuracy" else f"{self.shown(value):.3f}"
 
     def network_is(self, value: float) -> str:
-        """`right on 90.0 % of`, `at a micro-F1 of 0.900 on`: what comes before the rows."""
-        return (
-            f"right on {percent(value)} of"
-            if self.metric == "accuracy"
-            else f"at a {self.name} of {self.said(value)} on"
-        )
+        """`right on 90.0 % of`, `at a micro-F1 of 0.900 on`, or `at 0.250 (...) on`: what comes before the rows."""
+        if self.metric == "accuracy":
+            return f"right on {percent(value)} of"
+        if self.lower_is_better:
+            return f"at {self.said(value)} ({self.name}) on"
+        return f"at a {self.name} of {self.said(value)} on"
 
     def points(self, difference: float, sign: bool = True) -> str:
         """A difference of scores: in points of a hundred for shares, else as it is."""

@@ -2,6 +2,7 @@
 const MOST_DRAWN = 3000; // nodes, where there is no WebGL
 const MANY_EDGES = 10000; // more are not drawn until asked for
 const MOST_EDGES = 30000; // of more, so many are drawn, evenly over the list; hovering shows all of a node's
+const LONGEST_NAME = 60; // characters in the legend; the whole name is its title
 const svgNS = "http://www.w3.org/2000/svg";
 
 function hasWebGL() {
@@ -12,6 +13,10 @@ function hasWebGL() {
   } catch {
     return false;
   }
+}
+
+function briefly(name) {
+  return name.length > LONGEST_NAME ? name.slice(0, LONGEST_NAME - 1).trimEnd() + "…" : name;
 }
 
 function make(tag, text, className) {
@@ -223,8 +228,9 @@ class SpaceMap {
       const button = make("button");
       button.type = "button";
       button.dataset.group = group.name;
+      if (group.name.length > LONGEST_NAME) button.title = group.name;
       button.setAttribute("aria-pressed", String(!this.hiddenGroups.has(group.name)));
-      button.append(swatch(group, colors), make("span", group.name), make("span", group.nodes.length.toLocaleString("en"), "n"));
+      button.append(swatch(group, colors), make("span", briefly(group.name)), make("span", group.nodes.length.toLocaleString("en"), "n"));
       button.addEventListener("click", () => {
         const hide = !this.hiddenGroups.has(group.name);
         if (hide) this.hiddenGroups.add(group.name);
@@ -243,10 +249,13 @@ class SpaceMap {
     const facts = [];
     const predicted = name(space.predicted[i]);
     const p = space.probability[i];
-    if (predicted !== null) facts.push(["Predicted", predicted + (p === null ? "" : ` (${p.toFixed(2)})`)]);
+    const numbers = space.kind === "numbers";
+    if (predicted !== null) facts.push([numbers ? "Predicted range" : "Predicted", predicted + (p === null ? "" : ` (${p.toFixed(2)})`)]);
     const label = name(space.label[i]);
-    if (label !== null) facts.push(["Known class", label + (predicted === null ? "" : label === predicted ? " – predicted right" : " – predicted wrong")]);
-    else if (space.classes.length) facts.push(["Known class", "none"]);
+    const known = numbers ? "Known number" : "Known class";
+    const judged = label === predicted ? " – predicted right" : " – predicted wrong";
+    if (label !== null) facts.push([known, label + (predicted === null || numbers ? "" : judged)]);
+    else if (space.classes.length) facts.push([known, "none"]);
     facts.push(["Role", ROLES[space.role[i]] ?? "unknown"]);
     return facts;
   }

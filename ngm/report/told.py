@@ -90,16 +90,25 @@ class Told:
     @property
     def num_validation(self) -> int | None:
         """Number of validation rows; None where nothing tells."""
-        told = self.data.get("validation_rows")
-        if isinstance(told, int):
-            return told
+        for told in (self.metrics.get("validation_rows"), self.data.get("validation_rows")):
+            if isinstance(told, int):
+                return told
         return None if self.evidence is None else int((self.evidence.role == VALIDATION).sum()) or None
 
     @property
     def num_labeled(self) -> int:
         """Rows with a label of their own that were trained on; the recipe "strong" has the graph label more."""
-        taught = as_int(self.metrics["labeled"])
-        return taught if self.evidence is None else min(int((self.evidence.role == LABELED).sum()), taught)
+        given, taught = self.metrics.get("labeled_given"), as_int(self.metrics["labeled"])
+        if isinstance(given, int):
+            return given
+        if self.evidence is None or not self.strong:
+            return taught
+        return min(int((self.evidence.role == LABELED).sum()), taught)
+
+    @property
+    def strong(self) -> bool:
+        """Whether the graph labelled rows before training."""
+        return self.settings.get("recipe") == "strong"
 
     @property
     def data(self) -> dict[str, JSON]:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from ngm.evidence import LABELED, VALIDATION, Evidence
+from ngm.evidence import LABELED, VALIDATION, Evidence, labels_in, writable
 from ngm.report.drawing import BLUE, axis, count, percent
+from ngm.report.names import brief
 from ngm.report.numbers import numbers_section
 from ngm.report.page import Figure, Section, Shown
 from ngm.report.told import Told, known
@@ -18,6 +19,7 @@ from ngm.run import JSON
 KEY, TITLE = "wrong", "Where is it wrong?"
 NUMBERED = 20  # classes up to which the cells of the matrix have numbers, and all classes their names
 _PAIRS = 20  # confusions shown
+_TICK = 24  # characters of a name on an axis
 _ON_TRAINING = (
     "There are no validation rows, so these are the rows that the network was trained on: it has seen their labels, "
     "and on new rows it will do worse. Give validation=0.2, or rows of your own."
@@ -47,7 +49,7 @@ def rows_to_judge(evidence: Evidence) -> tuple[NDArray[np.bool_], str, list[str]
 
 def _classes_section(told: Told, kept: Evidence, chosen: NDArray[np.bool_], on: str, notes: list[str]) -> Section:
     truth, said = kept.label[chosen].astype(str), kept.predicted[chosen].astype(str)
-    names = told.classes or sorted({*truth, *said})
+    names = [writable(name) for name in told.classes] or sorted({*truth, *said})
     matrix = confusion_matrix(truth, said, labels=names)
     right, total = int(np.trace(matrix)), int(matrix.sum())
     scores = by_class(truth, said, names)
@@ -55,11 +57,11 @@ def _classes_section(told: Told, kept: Evidence, chosen: NDArray[np.bool_], on: 
     answer = f"{total - right:,} of {count(total, on)} are wrong, {percent(right / total)} are right."
     if pairs:
         first, second, number = pairs[0][:3]
-        answer += f" Most often class {first} is taken for {second}: {count(number, 'time')}."
+        answer += f" Most often class {brief(first)} is taken for {brief(second)}: {count(number, 'time')}."
     scored = [row for row in scores if row[4]]
     if len(scored) > 1:
         worst = min(scored, key=lambda row: float(row[3]))
-        answer += f" The weakest class is {worst[0]}{_f1(worst)}."
+        answer += f" The weakest class is {brief(worst[0])}{_f1(worst)}."
     order = scores if len(names) <= NUMBERED else sorted(scores, key=lambda row: (not row[4], float(row[3])))
     columns = ("class", "precision", "recall", "F1", "rows")
     sorted_by = "" if order is scores else ", the weakest first"
@@ -95,7 +97,7 @@ def _matrix_figure(matrix: NDArray[np.int64], names: Sequence[str], on: str) -> 
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.round(matrix / np.maximum(totals, 1), 3)
     few = len(names) <= NUMBERED
-    shown = [_short(name) for name in names]
+    shown = [brief(name, _TICK) for name in names]
     trace: dict[str, JSON] = {
         "type": "heatmap",
         "x": list(names),
@@ -125,7 +127,7 @@ def _matrix_figure(matrix: NDArray[np.int64], names: Sequence[str], on: str) -> 
         "yaxis": axis("true class", ticks | {"autorange": "reversed"}),
         "height": max(side, 320),
     }
-    right = "; ".join(f"{n}: {int(matrix[i, i])} of {int(totals[i, 0])}" for i, n in enumerate(names[:NUMBERED]))
+    right = "; ".join(f"{brief(n)}: {int(matrix[i, i])} of {int(totals[i, 0])}" for i, n in enumerate(names[:NUMBERED]))
     more = f"; and {len(names) - NUMBERED} more classes, in the table" if not few else ""
     alt = f"Confusion matrix of {count(int(matrix.sum()), on)} in {len(names)} classes. Right: {right}{more}."
     return Figure("confusion", f"Confusion matrix of {count(int(matrix.sum()), on)}", alt, [trace], layout)
@@ -154,21 +156,21 @@ def _labels_section(told: Told, kept: Evidence, chosen: NDArray[np.bool_], on: s
     there = [row for row in rows if row[4]]
     if there:
         worst = min(there, key=lambda row: float(row[3]))
-        answer += f" The weakest label is {worst[0]}{_f1(worst)}."
+        answer += f" The weakest label is {brief(worst[0])}{_f1(worst)}."
     columns = ("label", "precision", "recall", "F1", "rows that have it", "rows that are said to")
     table = Shown("labels", "Scores by label", columns, rows, download="scores-by-label.csv")
     return Section(KEY, TITLE, answer, notes, [_labels_figure(names, [float(row[3]) for row in rows])], [table])
 
 
 def zeros_and_ones(words: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
-    """(n, L) from labels written as `a; b`."""
+    """(n, L) from sets of labels as evidence keeps them."""
     place = {name: i for i, name in enumerate(names)}
     out = np.zeros((len(words), len(names)), dtype=np.int64)
     for row, labels in enumerate(words):
-        for name in filter(None, labels.split("; ")):
+        for name in labels_in(labels):
             if name not in place:
                 raise ValueError(
-                    f"a kept node has the label {name!r}, which is none of {', '.join(names)}; train again"
+                    f"a kept node has the label {name!r}, which is none of {', '.join(map(brief, names))}; train again"
                 )
             out[row, place[name]] = 1
     return out
@@ -178,14 +180,16 @@ def _labels_figure(names: Sequence[str], f1: Sequence[float]) -> Figure:
     order = sorted(range(len(names)), key=lambda i: -f1[i])
     bars: dict[str, JSON] = {
         "type": "bar",
-        "x": [_short(names[i]) for i in order],
+        "x": [names[i] for i in order],
         "y": [f1[i] for i in order],
         "marker": {"color": BLUE},
         "name": "F1",
     }
-    alt = "F1 by label, the best first: " + ", ".join(f"{names[i]} {f1[i]:.2f}" for i in order[:NUMBERED])
+    ticks: dict[str, JSON] = {"tickmode": "array", "tickvals": [names[i] for i in order]}
+    ticks["ticktext"] = [brief(names[i], _TICK) for i in order]
+    alt = "F1 by label, the best first: " + ", ".join(f"{brief(names[i])} {f1[i]:.2f}" for i in order[:NUMBERED])
     layout: dict[str, JSON] = {
-        "xaxis": axis("label", {"type": "category", "automargin": True}),
+        "xaxis": axis("label", ticks | {"type": "category", "automargin": True}),
         "yaxis": axis("F1", {"range": [0, 1]}),
         "height": 340,
     }
@@ -194,7 +198,3 @@ def _labels_figure(names: Sequence[str], f1: Sequence[float]) -> Figure:
 
 def _f1(row: Sequence[str | float | int]) -> str:
     return f", with an F1 of {float(row[3]):.2f} on {count(int(row[4]), 'row')}"
-
-
-def _short(name: str, most: int = 24) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"

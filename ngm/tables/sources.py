@@ -51,6 +51,8 @@ def open_source(
         called: What messages call a table in memory.
         view: Name for the views and tables that this needs.
     """
+    if isinstance(source, str) and not source.strip():
+        raise ValueError("the name of the table is empty; give a file, a folder or a query")
     query = _open(connection, source, reading or Reading(), called, view)
     if query.header is None and reading is not None and (reading.delimiter is not None or reading.header is not None):
         raise ValueError(f"{query.name} is no text file, so delimiter and header say nothing; leave them out")

@@ -238,8 +238,13 @@ def _links(rows: list[tuple[object, ...]]) -> tuple[list[object], list[object], 
     return list(source), list(target), [w if isinstance(w, int | float) else None for w in numbers]
 
 
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
 def _as_number(value: object) -> object:
-    """A field of a text file as a number; as it is where it is none."""
+    """A field of a text file as a number, true and false among them; as it is where it is none."""
+    if isinstance(value, str) and value.lower() in _TRUTH:
+        return _TRUTH[value.lower()]
     try:
         return None if value is None else value if "_" in cast(str, value) else float(cast(str, value))
     except ValueError:

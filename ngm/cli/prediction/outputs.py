@@ -73,8 +73,8 @@ def _json_lines(file: TextIO, columns: Sequence[Column]) -> Write:
 
 
 def _to_parquet(lines: Path, file: Path, columns: Sequence[Column]) -> None:
-    types = ", ".join(f"'{escaped(c.name)}': '{c.type}'" for c in columns)
-    wanted = ", ".join(quoted(c.name) for c in columns)
+    types = ", ".join(f"'c{i}': '{c.type}'" for i, c in enumerate(columns))  # names may differ in case only
+    wanted = ", ".join(f"c{i} AS {quoted(c.name)}" for i, c in enumerate(columns))
     rows = (
         f"SELECT {wanted} FROM read_csv('{escaped(str(lines))}', auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', columns = {{{types}}})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from ngm.methods.regressor import NGMRegressor
 from ngm.run import JSON
 
 _SHOWN = 10  # classes
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)[.]0*")
 _SHARE, _NUMBER, _SHORT = ".6f", ".7g", ".4g"
 
 
@@ -281,11 +283,9 @@ def sql_type(values: NDArray[np.generic]) -> str:
 
 
 def _key(label: object) -> str:
-    """A label as it is compared: 3, 3.0, "3" and "3.0" are the same one."""
+    """A label as it is compared: 3, 3.0, "3" and "3.00" are the same one, "03" is another."""
     text = str(label)
-    if text.endswith(".0") and text[:-2].lstrip("-").isdigit():
-        return text[:-2]
-    return text
+    return text.split(".")[0] if _WHOLE.fullmatch(text) else text
 
 
 def _labels(value: object, separator: str) -> set[str] | None:

@@ -12,18 +12,21 @@ from ngm.cli.settings import Setting, fields_of, settings
 from ngm.cli.training.told import Call, Told
 from ngm.methods.classifier import NGMClassifier
 from ngm.names import nearest
+from ngm.run import FORMAT, VERSION
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "scaling")  # which edges with an alpha above 0 have
-_KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command")
+_KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
 _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
 _ALWAYS = ("network", "recipe", "validation")  # where the command's default is not the field's
 _INPUTS = ("text", "columns", "input")
 _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no longer holds
     **dict.fromkeys(_INPUTS, _INPUTS),
+    "source": ("k", "graph", "header", "delimiter"),
+    "task": ("label_separator",),
     "graph": ("no_graph", "k"),
     "k": ("no_graph", "graph"),
-    "no_graph": ("graph", "k", "control", "seeds", "recipe", *ALPHAS, *OF_EDGES),
+    "no_graph": ("graph", "k", "input", "control", "seeds", "recipe", *ALPHAS, *OF_EDGES),
     "validation": ("validation_column",),
     "validation_column": ("validation",),
 }
@@ -60,6 +63,7 @@ def asked(given: Mapping[str, object]) -> Asked:
     if mine.get("control") is False:
         instead.add("seeds")  # of the comparison that is not wanted
     told, kept = ({}, {}) if call.config is None else read_config(call.config, instead)
+    _check_there(told.get("source"))
     return Asked(Told(**{**told, **mine}), call, {**kept, **own})  # type: ignore[arg-type]
 
 
@@ -73,6 +77,11 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
     file = path / "config.json" if path.is_dir() else path
     content = _read(file)
     _check_keys(content, _KEYS, str(file), "settings are under 'settings', the data is under 'command'")
+    form, version = content.get("format", FORMAT), content.get("version", VERSION)
+    if form != FORMAT or version != VERSION:
+        raise ValueError(
+            f"{file} says format {form!r} version {version!r}; this release reads {FORMAT!r} version {VERSION}"
+        )
     estimator = content.get("estimator", "NGMClassifier")
     if estimator not in _ESTIMATORS:
         raise ValueError(f"{file} is of a {estimator}; ngm train has {' and '.join(_ESTIMATORS)}")
@@ -83,7 +92,17 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
     if "command" not in content:  # a run of one's own, from Python
         told = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
         told |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
+    elif any(name in instead for name in _INPUTS):
+        found.pop("recipe", None)  # it went with what was learned from
     return told, found
+
+
+def _check_there(source: object) -> None:
+    """A file that the run names may be elsewhere; patterns and queries are seen to where they are read."""
+    path = Path(str(source))
+    if source is None or path.is_absolute() or any(sign in str(source) for sign in " *?[") or path.exists():
+        return
+    raise FileNotFoundError(f"{source} is not there (relative to where the run was trained; give the table as well)")
 
 
 def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str, object]:

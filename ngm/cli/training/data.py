@@ -118,6 +118,7 @@ def read_data(told: Told, network: str | None, seed: int) -> Data:
     id_column = _id_column(told, folder, table)
     ids = None if id_column is None else table.column(id_column)
     names = column_names(told.text or told.columns or "", table) if read != "graph" else []
+    _check_apart(told, label, names)
     joined = None if told.no_graph or folder is None else Joined(folder.graph, str(folder.folder))
     features, x = Features.fit(
         table,
@@ -176,6 +177,14 @@ def _read(told: Told, network: str | None, folder: GraphData | None, table: Tabl
     what = "--text or --columns" if folder is None else "--text, --columns or --input"
     more = "" if label is not None else ", and --label"
     raise ValueError(f"give {what}{more}; the columns of {table.name} are {', '.join(table.columns)}")
+
+
+def _check_apart(told: Told, label: str, names: list[str]) -> None:
+    """What is to be learned, and what marks validation rows, tells the network nothing."""
+    among = "--text" if told.text is not None else "--columns"
+    for option, column in (("--label", label), ("--validation-column", told.validation_column)):
+        if column in names:
+            raise ValueError(f"{option} is {column!r}, which is also among {among}; leave it out there")
 
 
 def _id_column(told: Told, folder: GraphData | None, table: Table) -> str | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ngm.cli.reading import labels_of
 from ngm.cli.training.told import SEPARATOR, Task, Told
-from ngm.evidence import Evidence
+from ngm.evidence import Evidence, label_set, labels_in
 from ngm.methods.targets import encode_classes, plain, unlabeled_rows
 from ngm.tables import Table
 
@@ -21,8 +21,9 @@ _MANY, _FEW = (
     20,
     10,
 )  # classes that are whole numbers, and rows of each, beyond and below which they look like quantities
-_POINT = re.compile(r"[+-]?(0|[1-9][0-9]*)?[.]?[0-9]*([eE][+-]?[0-9]+)?|nan", re.IGNORECASE)
-_MARKS = ("validation", "valid", "val", "dev", "true", "1")
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # in the one way in which it is written: 01 and +1 are texts
+_MARKS = ("validation", "valid", "val", "dev", "true", "1", "1.0")
 TASKS: dict[Task, str] = {"class": "one class a row", "number": "a number", "labels": "several labels a row"}
 
 
@@ -68,7 +69,8 @@ def target_of(table: Table, name: str, told: Told) -> Target:
         name: Of the column of labels.
         told: Says what kind they are, where the user knows.
     """
-    values = as_numbers(table.column(name))
+    values = table.column(name)
+    values = values if told.task in ("class", "labels") else as_numbers(values)
     lists = values.dtype.kind == "O" and any(isinstance(v, list | tuple | np.ndarray) for v in values)
     several = lists or told.label_separator is not None
     fractions = values.dtype.kind == "f" and bool((values[np.isfinite(values)] % 1).any())
@@ -79,6 +81,7 @@ def target_of(table: Table, name: str, told: Told) -> Target:
         target = Target(task, _numbers(table, name))
     else:
         target = Target(task, labels_of(table, name, values))
+        _warn_of_minus_one(target.y)
     if told.validation_column is not None:
         target = _with_validation(target, table, told.validation_column)
     if task != "number":
@@ -92,15 +95,20 @@ def target_of(table: Table, name: str, told: Told) -> Target:
 
 
 def as_numbers(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Texts that are all numbers with a point, as numbers: a column called target may have been taken for ids.
+    """Texts that are all numbers, as numbers, but for blanks: a column called target may have been taken for ids.
 
-    >>> as_numbers(np.array(["1.5", None], dtype=object)).tolist(), as_numbers(np.array(["1.5", "a"], dtype=object))[0]
-    ([1.5, nan], '1.5')
+    >>> as_numbers(np.array(["1.5", " "], dtype=object)).tolist(), as_numbers(np.array(["01", "2"], dtype=object))[0]
+    ([1.5, nan], '01')
     """
-    there = [v for v in values.tolist() if v is not None] if values.dtype.kind == "O" else []
-    if not there or not all(isinstance(v, str) and _POINT.fullmatch(v.strip()) for v in there):
+    found = values.tolist() if values.dtype.kind == "O" else []
+    if not all(v is None or isinstance(v, str) for v in found):
         return values
-    return np.array([np.nan if v is None else float(v) for v in values.tolist()])
+    said = ["" if v is None or v.strip().lower() == "nan" else v.strip() for v in found]
+    there = [v for v in said if v]
+    point = any("." in v or "e" in v.lower() for v in there)
+    if not there or not all((_NUMBER if point else _WHOLE).fullmatch(v) for v in there):
+        return values
+    return np.array([float(v) if v else np.nan for v in said])
 
 
 def _numbers(table: Table, name: str) -> NDArray[np.float64]:
@@ -175,7 +183,7 @@ def in_words(evidence: Evidence, names: Sequence[str]) -> Evidence:
     """The same evidence with the names of several labels, which the estimator knows by number.
 
     Args:
-        evidence: Says "0; 2" for the first and the third label.
+        evidence: Says ["0", "2"] for the first and the third label.
         names: Of the labels; none where there is one class or number a row.
     """
     if not names:
@@ -183,10 +191,22 @@ def in_words(evidence: Evidence, names: Sequence[str]) -> Evidence:
 
     def said(values: NDArray[np.object_]) -> NDArray[np.object_]:
         out = np.empty(len(values), dtype=object)
-        out[:] = [v and "; ".join(names[int(number)] for number in v.split("; ")) for v in values.tolist()]
+        out[:] = [v and label_set([names[int(number)] for number in labels_in(v)]) for v in values.tolist()]
         return out
 
     return replace(evidence, label=said(evidence.label), predicted=said(evidence.predicted))
+
+
+def _warn_of_minus_one(y: NDArray[np.generic]) -> None:
+    """A class may be called -1, as those of some tables with two are."""
+    count = sum(not isinstance(v, str) and v == -1 for v in y.tolist())
+    if count:
+        rows = "1 row has" if count == 1 else f"{count:,} rows have"
+        warnings.warn(
+            f"{rows} the label -1, which is taken for unlabelled; write it in another way if it is a class",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_quantities(target: Target, name: str) -> None:

@@ -14,6 +14,7 @@ from ngm.cli.progress import Progress, metric_of
 from ngm.cli.terminal import err
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import Data
+from ngm.cli.training.kept import Kept
 from ngm.cli.training.told import SHARE
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
@@ -92,7 +93,9 @@ def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
     """Trains the run that is kept and, where it is asked for, controls and further seeds."""
     told, call = asked.told, asked.call
     logs = _logs(call.log or [], call.output)
-    kept = _Kept(call.output, told.as_json())
+    kept = Kept(call.output, told, data)
+    if call.resume:
+        kept.check_same()
     fit(model, data, "with the graph" if told.control else "training", call.as_json, [*logs, kept])
     kept.write()
     if not told.control:
@@ -133,22 +136,6 @@ def fit(
             kept = f"{model.n_iter_:,} epoch{' is' if model.n_iter_ == 1 else 's are'} kept"
             err.print(f"{kept}; the same command with --resume goes on", highlight=False)
         raise
-
-
-class _Kept:
-    """Keeps in `config.json` what the command was told, as soon as there is anything to keep."""
-
-    def __init__(self, folder: Path, command: dict[str, JSON]) -> None:
-        self.folder, self.command, self.done = folder, command, False
-
-    def __call__(self, epoch: Epoch) -> None:
-        if not self.done:
-            self.write()
-
-    def write(self) -> None:
-        run = Run.open(self.folder)
-        run.write("config.json", run.read("config.json") | {"command": self.command})
-        self.done = True
 
 
 def _logs(names: Sequence[str], folder: Path) -> list[OnEpoch]:
