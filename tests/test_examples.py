@@ -71,5 +71,5 @@ def test_the_page_of_examples_shows_lines_of_every_script_and_no_others() -> Non
     shown = dict(re.findall(r"^`examples/(\w+)\.py`: .*?^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     assert sorted(shown) == [example.stem for example in EXAMPLES]
     for example in EXAMPLES:
-        script = example.read_text(encoding="utf-8").splitlines()
-        assert [line for line in shown[example.stem].splitlines() if line not in script] == []
+        script = [line.strip() for line in example.read_text(encoding="utf-8").splitlines()]
+        assert [line for line in shown[example.stem].splitlines() if line.strip() not in script] == []
