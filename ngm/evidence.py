@@ -16,7 +16,7 @@ evidence/graph.npy       (m,) which graph they are of
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,9 +96,9 @@ class Evidence:
             texts=self.texts if texts is None else self._of_rows(np.array(texts, dtype=object), shortened),
         )
 
-    def _of_rows(self, values: NDArray[np.object_], say: type[str] | object) -> NDArray[np.object_]:
+    def _of_rows(self, values: NDArray[np.object_], say: Callable[[str], str]) -> NDArray[np.object_]:
         out = np.empty(len(self), dtype=object)
-        out[:] = [say(values[row]) if row >= 0 else None for row in self.row.tolist()]  # type: ignore[operator]
+        out[:] = [say(values[row]) if row >= 0 else None for row in self.row.tolist()]
         return out
 
 
@@ -204,7 +204,7 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
     with folder_written_whole(run.folder / FOLDER, marker="evidence.json") as part:
         for name in _ARRAYS:
             np.save(part / f"{name}.npy", getattr(evidence, name), allow_pickle=False)
-        columns: dict[str, ArrayLike] = {name: getattr(evidence, name) for name in _COLUMNS[:6]}
+        columns: dict[str, ArrayLike] = {name: getattr(evidence, name) for name in _COLUMNS[:-2]}
         nothing = np.full(len(evidence), None, dtype=object)
         columns["id"] = nothing if evidence.ids is None else evidence.ids
         columns["text"] = nothing if evidence.texts is None else evidence.texts
@@ -239,15 +239,16 @@ def read_evidence(run: Run) -> Evidence | None:
         counts = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))
         arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
         table = read_table(folder / "nodes.parquet")
-        columns = {name: table.column(name) for name in _COLUMNS}
-        ids, texts = (None if all(v is None for v in columns.pop(name).tolist()) else name for name in ("id", "text"))
+        columns = {name: _as(name, table.column(name)) for name in _COLUMNS}
+        named = [columns.pop(name).astype(object) for name in ("id", "text")]
+        ids, texts = (None if all(value is None for value in found.tolist()) else found for found in named)
         return Evidence(
-            **{name: _as(name, values) for name, values in columns.items()},  # type: ignore[arg-type]
+            **columns,  # type: ignore[arg-type]
             **arrays,
             num_nodes=int(counts["nodes"]),
             num_edges=int(counts["edges"]),
-            ids=None if ids is None else table.column("id").astype(object),
-            texts=None if texts is None else table.column("text").astype(object),
+            ids=ids,
+            texts=texts,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} is damaged ({error}); train again") from None

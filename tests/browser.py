@@ -301,3 +301,49 @@ def made_up_page(num_nodes: int = 300, num_classes: int = 4, seed: int = 0) -> P
             ),
         ],
     )
+
+
+def as_opened(browser: WebDriver, file: Path) -> WebDriver:
+    """The page on a wide, light screen as it is when opened; opened again only if something else is shown."""
+    state = (
+        "const {ready, theme} = document.documentElement.dataset;"
+        "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches, ready, theme]"
+    )
+    if browser.current_url != file.as_uri() or browser.execute_script(state) != [1600, False, "true", None]:
+        show(browser, file)
+        return browser
+    for selector in ("input[value=predicted]:not(:checked)", "[data-part=edges]:not(:checked)", ".panel .name button"):
+        browser.execute_script("document.querySelector(arguments[0])?.click()", selector)
+    browser.execute_script(
+        "const box = document.querySelector('.search input'); box.value = ''; box.dispatchEvent(new Event('input'));"
+        "document.querySelector('[data-do=home]').click(); document.activeElement.blur();"
+    )
+    return browser
+
+
+def groups(driver: WebDriver) -> dict[str, int]:
+    """Groups of the legend, and how many nodes each has."""
+    return {
+        name: int(count)
+        for name, count in driver.execute_script(
+            "return [...document.querySelectorAll('.legend button')]"
+            ".map((b) => [b.dataset.group, b.querySelector('.n').textContent])"
+        )
+    }
+
+
+def column(driver: WebDriver, table: str, place: int) -> list[str]:
+    """What the cells of a column of a table say."""
+    cells = f"#table-{table} tbody tr > :nth-child({place})"
+    found = driver.execute_script(
+        "return [...document.querySelectorAll(arguments[0])].map((c) => c.textContent)", cells
+    )
+    return [str(cell) for cell in found]
+
+
+def shown(browser: WebDriver, script: str, seconds: float) -> bool:
+    """Whether a script comes to return something within so many seconds."""
+    try:
+        return bool(wait(browser, script, seconds))
+    except AssertionError:
+        return False

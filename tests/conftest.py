@@ -17,6 +17,7 @@ from torch import Tensor
 from ngm import EdgeLoader, Graph, datasets
 from ngm.methods import estimator as estimator_module
 from ngm.networks import FFNN
+from ngm.report import hidden
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,13 @@ def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
     y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
     y[16:] = -1
     return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
+
+
+@pytest.fixture
+def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report lays out few nodes, and places the others between them."""
+    monkeypatch.setattr(hidden, "PLACED", 100)
+    monkeypatch.setattr(hidden, "_ITERATIONS", 250)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -22,8 +21,8 @@ from ngm.build.neighbors import Neighbors, nearest_neighbors
 from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
 from ngm.build.text import text_graph
-from ngm.cli import main
 from ngm.store import open_graph
+from tests.commands import Run, runner
 
 BODIES = [
     "the cat sat on the mat",
@@ -33,7 +32,6 @@ BODIES = [
     "Monday: stocks rose",
     "the stocks market fell",
 ]
-Run = Callable[..., tuple[int, str, str]]
 
 
 def weights(graph: Graph) -> dict[tuple[int, int], float]:
@@ -48,15 +46,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     table["size"], table["age"] = np.arange(6.0) ** 2, [1, 2, 1, 9, 8, 9]
     table.to_csv("texts.csv", index=False)
     np.savez("glove.npz", words=np.array(["cat", "dog", "stocks"]), vectors=np.array([[1, 0.1], [1, 0.3], [0.2, 1]]))
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ngm", "build", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, " ".join(told.err.split())
-
-    return command
+    return runner(monkeypatch, capsys, "build")
 
 
 def test_texts_become_a_graph_folder_that_keeps_the_table(run: Run) -> None:

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ngm import Graph
-from ngm.cli import main
 from ngm.diagnosis import diagnose
 from ngm.store import open_graph, read_table, save_graph
+from tests.commands import Run, runner
 from tests.test_diagnose import RNG, planted, shown
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `ngm check` here; gives (exit code, standard output, standard error)."""
-
-    def run(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setenv("COLUMNS", "200")
-        monkeypatch.setattr(sys, "argv", ["ngm", "check", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return run
+    return runner(monkeypatch, capsys, "check", joined=False)
 
 
 @pytest.fixture
@@ -57,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "graph"
 
 
-def test_tables_bars_verdict_and_advice_are_shown(check: Command, folder: Path) -> None:
+def test_tables_bars_verdict_and_advice_are_shown(check: Run, folder: Path) -> None:
     code, shown_, err = check(folder)
     assert (code, err) == (0, "")
     data = open_graph(folder)
@@ -83,7 +70,7 @@ def test_tables_bars_verdict_and_advice_are_shown(check: Command, folder: Path) 
     assert "\x1b[" not in shown_  # colours only on a terminal
 
 
-def test_json_is_the_diagnosis_and_nothing_else(check: Command, folder: Path) -> None:
+def test_json_is_the_diagnosis_and_nothing_else(check: Run, folder: Path) -> None:
     code, shown_, err = check(folder, "--json", "--columns", "vector", "--seed", "3")
     assert (code, err) == (0, "")
     data = open_graph(folder)
@@ -92,7 +79,7 @@ def test_json_is_the_diagnosis_and_nothing_else(check: Command, folder: Path) ->
     assert json.loads(shown_) == {"folder": str(folder), **diagnose(data.graph, data.y, x, seed=3).as_json()}
 
 
-def test_columns_of_numbers_are_scaled_each_by_itself(check: Command, folder: Path) -> None:
+def test_columns_of_numbers_are_scaled_each_by_itself(check: Run, folder: Path) -> None:
     data = open_graph(folder)
     age = np.asarray(data.column("age"), dtype=np.float64)
     vector = np.array(data.column("vector").tolist(), dtype=np.float32)
@@ -102,7 +89,7 @@ def test_columns_of_numbers_are_scaled_each_by_itself(check: Command, folder: Pa
     assert found["similarity"] == diagnose(data.graph, data.y, x).as_json()["similarity"]
 
 
-def test_rows_are_named_by_the_users_ids(check: Command, tmp_path: Path) -> None:
+def test_rows_are_named_by_the_users_ids(check: Run, tmp_path: Path) -> None:
     graph = Graph.from_edges([[0, 1], [1, 2], [3, 4]], num_nodes=6)
     columns = {"who": ["ann", "bob", "cid", "dan", "eve", "[fay]"], "class": ["a", "b", None, None, None, "a"]}
     save_graph(tmp_path / "graph", graph, columns, id="who", label="class")
@@ -112,7 +99,7 @@ def test_rows_are_named_by_the_users_ids(check: Command, tmp_path: Path) -> None
     assert "Rows by who: 0 is ann, 1 is bob, 2 is cid, 3 is dan, 5 is [fay]" in shown_
 
 
-def test_many_pairs_of_classes_are_cut_to_the_largest(check: Command, tmp_path: Path) -> None:
+def test_many_pairs_of_classes_are_cut_to_the_largest(check: Run, tmp_path: Path) -> None:
     graph, truth = planted(500, 4000, 10, 0.3)
     save_graph(tmp_path / "graph", graph, {"c": truth}, label="c")
     _, shown_, _ = check(tmp_path / "graph")
@@ -120,7 +107,7 @@ def test_many_pairs_of_classes_are_cut_to_the_largest(check: Command, tmp_path: 
     assert "near a labelled one" not in shown_  # all are labelled
 
 
-def test_help_has_an_example(check: Command) -> None:
+def test_help_has_an_example(check: Run) -> None:
     code, shown_, _ = check("--help")
     assert code == 0
     assert "Example:  ngm check graph/ --label topic" in shown_
@@ -146,16 +133,14 @@ def test_help_has_an_example(check: Command) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(
-    check: Command, folder: Path, words: tuple[str, ...], message: str
-) -> None:
+def test_a_mistake_is_one_line_and_exit_code_2(check: Run, folder: Path, words: tuple[str, ...], message: str) -> None:
     code, shown_, err = check(folder, *words)
     assert (code, shown_) == (2, "")
     assert message in err
     assert err.count("\n") == 1
 
 
-def test_a_folder_without_graph_labels_or_columns_is_told_so(check: Command, tmp_path: Path) -> None:
+def test_a_folder_without_graph_labels_or_columns_is_told_so(check: Run, tmp_path: Path) -> None:
     assert check(tmp_path)[2] == f"error: {tmp_path} is not a graph folder: it has no graph.json\n"
     graph = Graph.from_edges([[0, 1], [1, 2]])
     bare = graph.save(tmp_path / "bare")

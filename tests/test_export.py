@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
-import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Sequence
@@ -18,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-import ngm.cli
 from ngm import NGMClassifier, NGMRegressor, load
 from ngm.methods import exporting
 from ngm.methods.exportable import exportable
 from ngm.networks import LSTM, CharCNN
 from ngm.text import Vocabulary, quantize
+from tests.commands import runner
 
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install '.[export]'")
 pytest.importorskip("onnxscript", reason="onnxscript is not installed: pip install '.[export]'")
@@ -320,14 +319,6 @@ def test_rows_of_another_width_are_refused(classifier: NGMClassifier) -> None:
         classifier.export("onnx", x=X[:, :5])
 
 
-def command(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Exit code of `ngm` with these words."""
-    monkeypatch.setattr(sys, "argv", ["ngm", *words])
-    with pytest.raises(SystemExit) as end:
-        ngm.cli.main()
-    return int(end.value.code or 0)
-
-
 @pytest.fixture
 def run_folder(classifier: NGMClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -337,8 +328,9 @@ def run_folder(classifier: NGMClassifier, tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_command_exports_what_the_estimator_exports(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(["export", "run", "-o", "made/model.pt2", "--json"], monkeypatch) == 0
-    said = json.loads(capsys.readouterr().out)
+    code, out, _ = runner(monkeypatch, capsys)("export", "run", "-o", "made/model.pt2", "--json")
+    assert code == 0
+    said = json.loads(out)
     assert (said["model"], said["format"], said["rows_checked"]) == ("made/model.pt2", "torch", 8)
     assert said["classes"] == ["no", "yes"]
     assert said["bytes"] == Path("made/model.pt2").stat().st_size
@@ -351,8 +343,9 @@ def test_the_command_exports_what_the_estimator_exports(
 def test_the_command_tells_what_the_file_takes_and_gives(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(["export", "run", "-o", "model.pt2"], monkeypatch) == 0
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    code, out, _ = runner(monkeypatch, capsys)("export", "run", "-o", "model.pt2")
+    assert code == 0
+    lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0].startswith("network ffnn, 0.0 MB")
     assert lines[1:4] == ["takes x: float32 (batch, 6)", "gives logits, probabilities", "classes no, yes"]
     assert lines[4].startswith("checked differs by ")
@@ -373,8 +366,7 @@ def test_the_command_says_in_one_line_what_is_wrong(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert command(["export", *words], monkeypatch) == 2
-    assert capsys.readouterr().err.splitlines() == [f"error: {message}"]
+    assert runner(monkeypatch, capsys, joined=False)("export", *words) == (2, "", f"error: {message}\n")
 
 
 def test_a_missing_package_is_named_with_the_remedy(
@@ -382,10 +374,11 @@ def test_a_missing_package_is_named_with_the_remedy(
 ) -> None:
     there = importlib.util.find_spec
     monkeypatch.setattr(exporting, "find_spec", lambda name: None if name == "onnxscript" else there(name))
-    assert command(["export", "run"], monkeypatch) == 2
-    assert capsys.readouterr().err.splitlines() == [
-        "error: format 'onnx' needs onnxscript: pip install 'neural-graph-machines[export]'"
-    ]
+    assert runner(monkeypatch, capsys, joined=False)("export", "run") == (
+        2,
+        "",
+        "error: format 'onnx' needs onnxscript: pip install 'neural-graph-machines[export]'\n",
+    )
     assert not Path("model.onnx").exists()
 
 
@@ -394,10 +387,11 @@ def test_a_network_of_ones_own_is_not_for_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     NGMClassifier(network=Convolution, epochs=1).fit(X.reshape(40, 1, 2, 3)[:, :, [0, 1, 0]], Y).save("own")
-    assert command(["export", "own"], monkeypatch) == 2
-    assert capsys.readouterr().err.splitlines() == [
-        "error: own was trained with a network of your own (Convolution); call load(folder, network=Convolution)"
-    ]
+    assert runner(monkeypatch, capsys, joined=False)("export", "own") == (
+        2,
+        "",
+        "error: own was trained with a network of your own (Convolution); call load(folder, network=Convolution)\n",
+    )
 
 
 def test_warnings_are_errors_again_after_an_export(classifier: NGMClassifier, tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,76 +13,34 @@ import scipy.sparse as sp
 from rich.console import Console
 from sklearn.metrics import f1_score, r2_score
 
-from ngm import Graph, NGMClassifier, NGMRegressor, load, read_table, save_graph
-from ngm.cli import main, predict, terminal
+from ngm import Graph, NGMClassifier, NGMRegressor, load, save_graph
+from ngm.cli import predict, terminal
 from ngm.cli.prediction.predicted import Numbers
-from ngm.features import Features, X
 from ngm.inputs import adjacency_rows, links
-from ngm.methods.estimator import NGMEstimator
-from ngm.run import Run as Folder
-from tests.test_text_estimators import make_texts
-
-Run = Callable[..., tuple[int, str, str]]
-TEXTS, TRUTH = make_texts(30)
-NEW, RIGHT = make_texts(11, seed=9)
-KEYS = list("abcdefghijk")
-SIZE, SHAPE = [round(0.1 * i, 1) for i in range(30)], ["round", "flat", "long"] * 10
-GRAPH = Graph.from_edges([[i, (i + 2) % 30] for i in range(30)])
-LABELS = np.array([[t == "pets", i % 3 == 0] for i, t in enumerate(TRUTH)], dtype=np.int64)
+from tests.commands import Run, runner
+from tests.predictions import (
+    GRAPH,
+    KEYS,
+    LABELS,
+    NEW,
+    RIGHT,
+    SHAPE,
+    SIZE,
+    TEXTS,
+    TRUTH,
+    new_rows,
+    read_parquet,
+    rows_of,
+    train,
+)
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs a command in a folder of its own with a table of new rows, and gives (exit code, output, errors)."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    new = {"key": KEYS, "body": NEW, "topic": RIGHT, "size": SIZE[:11], "shape": SHAPE[:11]}
-    pd.DataFrame(new).to_csv("new.csv", index=False)
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ngm", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, " ".join(told.err.split())
-
-    return command
-
-
-def train(
-    read: str,
-    model: NGMEstimator | None = None,
-    y: object = TRUTH,
-    folder: str = "run",
-    graph: Graph = GRAPH,
-    **data: object,
-) -> None:
-    """Writes a run folder as `ngm train` does."""
-    table = read_table({"id": range(100, 130), "body": TEXTS, "size": SIZE, "shape": SHAPE})
-    given = {
-        "text": {"text": ["body"]},
-        "words": {"text": ["body"]},
-        "columns": {"columns": ["size", "shape"]},
-        "graph": {"graph": graph, "ids": table.column("id")},
-    }
-    features, x = Features.fit(table, read=read, **given[read])  # type: ignore[arg-type]
-    model = model or NGMClassifier(**({"network": "lstm"} if read == "text" else {"hidden": (8,)}), epochs=3)
-    model.fit(x, y).save(folder)  # type: ignore[arg-type]
-    kept = Folder.open(folder)
-    features.save(kept)
-    kept.write("metrics.json", kept.read("metrics.json") | {"data": dict(data)})  # type: ignore[dict-item]
-
-
-def rows_of(table: object) -> X:
-    """What the run reads in a table."""
-    features = Features.open(Folder.open("run"))
-    assert features is not None
-    return features.rows(read_table(table))  # type: ignore[arg-type]
-
-
-def read_parquet(file: str) -> dict[str, list[object]]:
-    table = read_table(file)
-    return {name: table.column(name).tolist() for name in table.columns}
+    new_rows().to_csv("new.csv", index=False)
+    return runner(monkeypatch, capsys)
 
 
 # Every kind of run
@@ -413,145 +369,6 @@ def test_nothing_is_left_where_a_row_in_the_middle_is_wrong(run: Run, monkeypatc
     )
     assert Path("out.parquet").read_text(encoding="utf-8") == "older"
     assert sorted(p.name for p in Path().iterdir() if p.name.startswith(".")) == []
-
-
-# Mistakes
-
-
-COLUMNS = "its columns are key, body, topic, size, shape"
-WRONG = [
-    (("no", "new.csv"), "no is not a run folder: it has no config.json"),
-    (
-        ("python", "new.csv"),
-        "python was trained in Python, and nothing in it says how x is made from a table; use "
-        "ngm.load('python').predict(x)",
-    ),
-    (("pytext", "new.csv"), "give --text; the columns of new.csv are key, body, topic, size, shape"),
-    (
-        ("pytext", "new.csv", "--text", "bodi"),
-        f"new.csv has no column 'bodi', which the run reads (did you mean 'body'?); {COLUMNS}: give a table with it, "
-        "or name another with --text",
-    ),
-    (
-        ("words", "short.csv"),
-        "short.csv has no column 'body', which the run reads (did you mean 'bodyy'?); its columns are key, bodyy, "
-        "size: give a table with it, or name another with --text",
-    ),
-    (
-        ("columns", "short.csv"),
-        "short.csv has no column 'shape', which the run reads; its columns are key, bodyy, size: give a table with it",
-    ),
-    (
-        ("columns", "new.csv", "--text", "body"),
-        "--text is 'body', but columns reads the columns size, shape; leave it out",
-    ),
-    (("graph", "new.csv", "--text", "body"), "--text is 'body', but graph reads the graph; leave it out"),
-    (("words", "new.csv", "--id", "kee"), f"new.csv has no column 'kee' (did you mean 'key'?); {COLUMNS}"),
-    (("words", "new.csv", "--label", "topics"), f"new.csv has no column 'topics' (did you mean 'topic'?); {COLUMNS}"),
-    (
-        ("words", "odd.csv", "--id", "class"),
-        "--id is 'class', which is what a column of the output is called; give another column as --id",
-    ),
-    (("words", "new.csv", "-o", "out.txt"), "--output is 'out.txt'; name a file that ends in .csv, .parquet or .jsonl"),
-    (("words", "new.csv", "-o", "new.csv"), "--output is 'new.csv', the table itself; name another file"),
-    (("words", "new.csv", "-o", "dir.csv"), "--output is 'dir.csv', which is a folder; name a file in it"),
-    (("words", "newer.csv"), "newer.csv is not there (did you mean 'new.csv'?); give a file, a folder or a query"),
-    (("words", "numbers.parquet"), "column 'body' of numbers.parquet holds int64, not text; choose another"),
-    (
-        ("columns", "wrong.csv"),
-        "column 'size' of wrong.csv holds 'big' in row 1, which is not a number; it was that in training",
-    ),
-    (("words", "new.csv", "--top", "3"), "--top is 3 and the run knows 2 classes; give 1 to that many"),
-    (("words", "new.csv", "--top", "0"), "--top is 0 and the run knows 2 classes; give 1 to that many"),
-    (("numbers", "new.csv", "--all"), "--all is for classes, and the run predicts numbers; leave it out"),
-    (
-        ("numbers", "new.csv", "--label", "topic"),
-        f"--label has {RIGHT[0]!r}, and the run predicts numbers; give a column of them",
-    ),
-    (
-        ("labels", "new.csv", "--top", "2"),
-        "--top is for one class a row; here each label has a column anyway, so leave it out",
-    ),
-    (("words", "bare"), "bare is a graph without a table of nodes, and the run reads columns; give a table"),
-    (
-        ("graph", "small"),
-        "small has 2 nodes, the graph of the run 30; give that one, or a table of the links of new nodes",
-    ),
-    (
-        ("graph", "bare"),
-        "node 0 of bare is 0, that of the run is 100; give that one, or a table of the links of new nodes",
-    ),
-    (("graph", "bare", "--header"), "bare is no text file, so delimiter and header say nothing; leave them out"),
-    (("graph", "new.csv", "--id", "key"), "--id is for a row per item, and new.csv has one per link; leave it out"),
-    (
-        ("graph", "new.csv", "--label", "key"),
-        "--label is for a row per item, and new.csv has one per link; leave it out",
-    ),
-    (
-        ("graph", "strange.csv"),
-        "none of the 2 links of strange.csv leads to a node that the run knows (100, 101, 102, ...), by column 'to'; "
-        "give a new node and a known one in each row",
-    ),
-    (
-        ("graph", "turned.csv"),
-        "none of the 2 links of turned.csv leads to a node that the run knows; new nodes are read from 'old' and "
-        "known ones from 'new': is it the other way round?",
-    ),
-    (
-        ("graph", "heavy.csv"),
-        "the link from 'n' to 100 in heavy.csv has no number of at least 0 in 'weight'; mend it",
-    ),
-    (("graph", "one.csv"), "one.csv has one column, 'a'; an edge needs two, a source and a target"),
-    (("narrow", "new.csv"), "narrow/features.json makes rows of 4 numbers, the network takes 2; train again"),
-    (
-        ("words", "new.parquet", "--delimiter", ";"),
-        "new.parquet is no text file, so delimiter and header say nothing; leave them out",
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs and tables to make mistakes with."""
-    root = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        train("words", folder="words")
-        train("columns", folder="columns")
-        train("graph", folder="graph")
-        train("columns", NGMRegressor(hidden=(2,), epochs=1), y=SIZE, folder="numbers")
-        train("words", NGMClassifier(hidden=(2,), epochs=1), y=LABELS, folder="labels")
-        NGMClassifier(hidden=(2,), epochs=1).fit(np.eye(4, dtype=np.float32), [0, 1, 0, 1]).save("python")
-        NGMClassifier(network="charcnn", epochs=1).fit(["a", "b"], [0, 1]).save("pytext")
-        NGMClassifier(hidden=(2,), epochs=1).fit(np.eye(2, dtype=np.float32), [0, 1]).save("narrow")
-        Path("columns/features.json").replace("narrow/features.json")
-        train("columns", folder="columns")
-        new = pd.DataFrame({"key": KEYS, "body": NEW, "topic": RIGHT, "size": SIZE[:11], "shape": SHAPE[:11]})
-        new.to_csv("new.csv", index=False)
-        new.rename(columns={"key": "class"}).to_csv("odd.csv", index=False)
-        read_table({"a": [1]}).connection.register("t", new.assign(body=1)).execute(
-            "COPY t TO 'numbers.parquet'; COPY t TO 'new.parquet'"
-        )
-        Path("short.csv").write_text("key,bodyy,size\n1,a,2\n", encoding="utf-8")
-        Path("wrong.csv").write_text("size,shape\n1,flat\nbig,flat\n", encoding="utf-8")
-        Path("strange.csv").write_text("from,to\na,b\nc,d\n", encoding="utf-8")
-        Path("turned.csv").write_text("old,new\n100,b\n101,d\n", encoding="utf-8")
-        Path("heavy.csv").write_text("new,old,weight\nm,101,1\nn,100,much\n", encoding="utf-8")
-        Path("one.csv").write_text("a\n1\n", encoding="utf-8")
-        Path("dir.csv").mkdir()
-        save_graph("small", Graph.from_edges([[0, 1]]))
-        save_graph("bare", GRAPH)
-    return root
-
-
-@pytest.mark.parametrize(("words", "message"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
-def test_a_mistake_ends_in_one_line_and_exit_code_2(
-    words: tuple[str, ...], message: str, run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(runs)
-    assert run("predict", *words) == (2, "", f"error: {message}")
-    assert not Path("predictions.csv").exists()
-    assert [p.name for p in Path().iterdir() if p.name.startswith(".")] == []
 
 
 def test_help_has_two_examples(run: Run) -> None:

@@ -15,8 +15,11 @@ from ngm.report.render import render
 from tests.browser import (
     NASTY,
     alone,
+    as_opened,
     click,
+    column,
     finger,
+    groups,
     made_up_page,
     needs_browser,
     neighbours,
@@ -25,6 +28,7 @@ from tests.browser import (
     press,
     requests,
     show,
+    shown,
     text,
     wait,
     where,
@@ -67,21 +71,7 @@ def file(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def wide(browser: WebDriver, file: Path) -> WebDriver:
-    """The page on a wide, light screen as it is when opened; opened again only if something else is shown."""
-    state = (
-        "const {ready, theme} = document.documentElement.dataset;"
-        "return [innerWidth, matchMedia('(prefers-color-scheme: dark)').matches, ready, theme]"
-    )
-    if browser.current_url != file.as_uri() or browser.execute_script(state) != [1600, False, "true", None]:
-        show(browser, file)
-        return browser
-    for selector in ("input[value=predicted]:not(:checked)", "[data-part=edges]:not(:checked)", ".panel .name button"):
-        browser.execute_script("document.querySelector(arguments[0])?.click()", selector)
-    browser.execute_script(
-        "const box = document.querySelector('.search input'); box.value = ''; box.dispatchEvent(new Event('input'));"
-        "document.querySelector('[data-do=home]').click(); document.activeElement.blur();"
-    )
-    return browser
+    return as_opened(browser, file)
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -180,16 +170,6 @@ def test_search_prefers_the_id_itself_and_finds_words_of_texts(wide: WebDriver, 
     assert text(wide, "[data-part=live]") == "No node has that in its id or text."
 
 
-def groups(driver: WebDriver) -> dict[str, int]:
-    return {
-        name: int(count)
-        for name, count in driver.execute_script(
-            "return [...document.querySelectorAll('.legend button')]"
-            ".map((b) => [b.dataset.group, b.querySelector('.n').textContent])"
-        )
-    }
-
-
 def test_colours_switch_and_the_legend_counts_and_hides_groups(wide: WebDriver, space: Space) -> None:
     names = [space.classes[k] for k in space.predicted]
     assert groups(wide) == {name: names.count(name) for name in space.classes}
@@ -212,14 +192,6 @@ def test_edges_can_be_switched_off(wide: WebDriver, space: Space) -> None:
     assert wide.execute_script(ends) == len(space.edges) // 2 * 3
     click(wide, "[data-part=edges]")
     wait(wide, "return document.querySelector('.map').data[0].visible === false")
-
-
-def column(driver: WebDriver, table: str, place: int) -> list[str]:
-    cells = f"#table-{table} tbody tr > :nth-child({place})"
-    found = driver.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map((c) => c.textContent)", cells
-    )
-    return [str(cell) for cell in found]
 
 
 def test_a_table_sorts_by_the_heading_pressed(wide: WebDriver) -> None:
@@ -334,14 +306,6 @@ def test_everything_has_a_name_and_headings_are_in_order(wide: WebDriver) -> Non
         """
     )
     assert problems == []
-
-
-def shown(browser: WebDriver, script: str, seconds: float) -> bool:
-    """Whether a script comes to return something within so many seconds."""
-    try:
-        return bool(wait(browser, script, seconds))
-    except AssertionError:
-        return False
 
 
 def test_a_finger_scrolls_the_page_taps_a_node_and_drags_the_map_when_asked(

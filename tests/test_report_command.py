@@ -7,36 +7,25 @@ import shutil
 import struct
 import sys
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ngm
-from ngm.cli import main
 from ngm.report import images, page_of
 from ngm.report.page import Page, Section, Space
-from tests.test_report import ORDER, by_hand, make_run
+from tests.commands import Run, runner
+from tests.runs_by_hand import ORDER, by_hand, make_run
 
-Command = Callable[..., tuple[int, str, str]]
 BROWSER = next((path for path in map(shutil.which, images.BROWSERS) if path), None)
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
 
 
 @pytest.fixture
-def report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `ngm report` here; gives (exit code, standard output, standard error)."""
-
-    def run(*words: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setenv("COLUMNS", "200")
-        monkeypatch.setattr(sys, "argv", ["ngm", "report", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return int(end.value.code or 0), said.out, said.err
-
-    return run
+    return runner(monkeypatch, capsys, "report", joined=False)
 
 
 @pytest.fixture
@@ -44,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run", by_hand())
 
 
-def test_the_page_is_written_into_the_run_folder_and_every_answer_is_said(report: Command, folder: Path) -> None:
+def test_the_page_is_written_into_the_run_folder_and_every_answer_is_said(report: Run, folder: Path) -> None:
     code, said, err = report(folder)
     assert (code, err) == (0, "")
     page = page_of([folder])
@@ -57,14 +46,14 @@ def test_the_page_is_written_into_the_run_folder_and_every_answer_is_said(report
     assert lines[-1] == f"Report: {folder / 'report.html'} ({size:.1f} MB)   (next: open it in a browser)"
 
 
-def test_a_second_report_replaces_the_first_and_is_the_same(report: Command, folder: Path) -> None:
+def test_a_second_report_replaces_the_first_and_is_the_same(report: Run, folder: Path) -> None:
     report(folder)
     first = (folder / "report.html").read_bytes()
     assert report(folder)[0] == 0
     assert (folder / "report.html").read_bytes() == first
 
 
-def test_json_has_all_answers_and_whole_tables(report: Command, tmp_path: Path) -> None:
+def test_json_has_all_answers_and_whole_tables(report: Run, tmp_path: Path) -> None:
     first = make_run(tmp_path / "run", by_hand())
     second = make_run(tmp_path / "other", by_hand(), settings={"seed": 7})
     code, said, err = report(first, second, "--json", "-o", tmp_path / "both.html")
@@ -81,7 +70,7 @@ def test_json_has_all_answers_and_whole_tables(report: Command, tmp_path: Path) 
     assert not (first / "report.html").exists()
 
 
-def test_json_has_the_rows_that_the_page_only_offers_as_a_file(report: Command, tmp_path: Path) -> None:
+def test_json_has_the_rows_that_the_page_only_offers_as_a_file(report: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 3)).astype(np.float32)
     y = np.where(np.arange(150) < 20, x[:, 0] > 0, -1).astype(int)
@@ -92,7 +81,7 @@ def test_json_has_the_rows_that_the_page_only_offers_as_a_file(report: Command, 
 
 
 def test_open_shows_the_page_and_says_so_where_it_cannot(
-    report: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+    report: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or len(opened) == 1)
@@ -101,7 +90,7 @@ def test_open_shows_the_page_and_says_so_where_it_cannot(
     assert report(folder, "--open")[2] == f"note: no browser could be started; open {folder / 'report.html'}\n"
 
 
-def test_help_has_examples(report: Command) -> None:
+def test_help_has_examples(report: Run) -> None:
     code, said, _ = report("--help")
     assert code == 0
     for example in (
@@ -113,7 +102,7 @@ def test_help_has_examples(report: Command) -> None:
 
 
 @needs_browser
-def test_every_plot_and_the_space_become_files(report: Command, folder: Path, tmp_path: Path) -> None:
+def test_every_plot_and_the_space_become_files(report: Run, folder: Path, tmp_path: Path) -> None:
     code, said, err = report(folder, "--plots", tmp_path / "plots")
     assert (code, err) == (0, "")
     names = ["cost", "score", "hidden-length", "confusion", "space", "closeness", "degrees"]
@@ -128,7 +117,7 @@ def test_every_plot_and_the_space_become_files(report: Command, folder: Path, tm
 
 
 @needs_browser
-def test_plots_are_vectors_where_asked_and_listed_for_machines(report: Command, tmp_path: Path) -> None:
+def test_plots_are_vectors_where_asked_and_listed_for_machines(report: Run, tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run")  # without evidence, so with fewer plots
     code, said, _ = report(folder, "--plots", tmp_path / "plots", "--format", "svg", "--json")
     assert code == 0
@@ -164,12 +153,12 @@ def test_the_space_is_drawn_with_a_mark_for_every_class() -> None:
 # What it refuses, word for word
 
 
-def refused(report: Command, text: str, *words: str | Path) -> None:
+def refused(report: Run, text: str, *words: str | Path) -> None:
     code, said, err = report(*words)
     assert (code, said, err) == (2, "", f"error: {text}\n")
 
 
-def test_what_is_no_run_folder_is_refused(report: Command, tmp_path: Path) -> None:
+def test_what_is_no_run_folder_is_refused(report: Run, tmp_path: Path) -> None:
     missing = tmp_path / "nothing"
     refused(report, f"{missing} is not a run folder: it has no config.json", missing)
     assert not missing.exists()
@@ -177,7 +166,7 @@ def test_what_is_no_run_folder_is_refused(report: Command, tmp_path: Path) -> No
     refused(report, f"{tmp_path / 'file'} is not a run folder: it has no config.json", tmp_path / "file")
 
 
-def test_an_unfinished_run_is_refused(report: Command, folder: Path) -> None:
+def test_an_unfinished_run_is_refused(report: Run, folder: Path) -> None:
     (folder / "metrics.json").unlink()
     text = f"{folder} has no metrics.json: training did not get that far; resume it or train again"
     refused(report, text, folder)
@@ -197,7 +186,7 @@ def test_an_unfinished_run_is_refused(report: Command, folder: Path) -> None:
         ("history.jsonl", "nonsense\n", "history.jsonl is damaged (Expecting value: line 1 column 1 (char 0)); train"),
     ],
 )
-def test_damaged_files_are_named(report: Command, folder: Path, name: str, content: str, text: str) -> None:
+def test_damaged_files_are_named(report: Run, folder: Path, name: str, content: str, text: str) -> None:
     (folder / name).write_text(content, encoding="utf-8")
     code, said, err = report(folder)
     assert (code, said) == (2, "")
@@ -205,7 +194,7 @@ def test_damaged_files_are_named(report: Command, folder: Path, name: str, conte
     assert err.count("\n") == 1
 
 
-def test_damaged_evidence_is_named(report: Command, folder: Path) -> None:
+def test_damaged_evidence_is_named(report: Run, folder: Path) -> None:
     np.save(folder / "evidence" / "edges.npy", np.array([[0, 9]]))
     refused(report, f"{folder / 'evidence'} is damaged (edges.npy names node 9 of 6); train again", folder)
     np.save(folder / "evidence" / "hidden.npy", np.zeros((4, 2), dtype=np.float32))
@@ -216,26 +205,26 @@ def test_damaged_evidence_is_named(report: Command, folder: Path) -> None:
     assert err.startswith(f"error: {folder / 'evidence'} is damaged (")
 
 
-def test_a_damaged_control_is_named(report: Command, tmp_path: Path) -> None:
+def test_a_damaged_control_is_named(report: Run, tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", control={"with_graph": {"metric": "accuracy"}, "without_graph": {}})
     text = f"{folder / 'metrics.json'} is damaged (its control lacks 'mean' with graph); train again"
     refused(report, text, folder)
 
 
-def test_an_unknown_estimator_is_refused(report: Command, folder: Path) -> None:
+def test_an_unknown_estimator_is_refused(report: Run, folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | {"estimator": "Other"}), encoding="utf-8")
     text = f"{folder} holds a 'Other'; a report is made of NGMClassifier and NGMRegressor"
     refused(report, text, folder)
 
 
-def test_a_run_of_another_kind_is_refused(report: Command, folder: Path, tmp_path: Path) -> None:
+def test_a_run_of_another_kind_is_refused(report: Run, folder: Path, tmp_path: Path) -> None:
     other = make_run(tmp_path / "numbers", estimator=ngm.NGMRegressor)
     text = f"{folder} holds a NGMClassifier, {other} a NGMRegressor; compare runs of one kind"
     refused(report, text, folder, other)
 
 
-def test_a_page_that_is_no_page_is_refused_before_anything_is_read(report: Command, tmp_path: Path) -> None:
+def test_a_page_that_is_no_page_is_refused_before_anything_is_read(report: Run, tmp_path: Path) -> None:
     nothing = tmp_path / "nothing"
     text = f"{tmp_path / 'out.pdf'} does not end in .html; name the page, such as report.html"
     refused(report, text, nothing, "-o", tmp_path / "out.pdf")
@@ -244,7 +233,7 @@ def test_a_page_that_is_no_page_is_refused_before_anything_is_read(report: Comma
     refused(report, f"{where} is a folder; name a file, such as {where / 'report.html'}", nothing, "-o", where)
 
 
-def test_formats_without_plots_and_unknown_ones_are_refused(report: Command, folder: Path, tmp_path: Path) -> None:
+def test_formats_without_plots_and_unknown_ones_are_refused(report: Run, folder: Path, tmp_path: Path) -> None:
     text = "--format is for plots as files, and --plots is not given; give a folder, or leave it out"
     refused(report, text, folder, "--format", "svg")
     text = "the format is 'sgv' (did you mean 'svg'?); choose from png, svg"
@@ -256,7 +245,7 @@ def test_formats_without_plots_and_unknown_ones_are_refused(report: Command, fol
 
 
 def test_plots_without_kaleido_or_a_browser_are_refused(
-    report: Command, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    report: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("kaleido")
     monkeypatch.delenv("BROWSER_PATH", raising=False)

@@ -20,14 +20,9 @@ from ngm.report.lists import spread_out
 from ngm.report.page import Page
 from ngm.report.wrong import top_confusions
 from ngm.run import JSON
-from tests.test_report import ORDER, blobs, by_hand, make_run, objects, section, table
+from tests.runs_by_hand import ORDER, blobs, by_hand, make_run, objects, section, table
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lays out few nodes, and places the others between them."""
-    monkeypatch.setattr(hidden, "PLACED", 100)
-    monkeypatch.setattr(hidden, "_ITERATIONS", 250)
+pytestmark = pytest.mark.usefixtures("few_places")
 
 
 @pytest.fixture

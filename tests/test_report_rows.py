@@ -10,13 +10,13 @@ import pytest
 
 import ngm
 from ngm.evidence import Evidence, label_set
-from ngm.report import hidden, page_of
+from ngm.report import page_of
 from ngm.report.page import Page, Section
 from ngm.report.render import render
 from ngm.report.structure import only_nodes
 from ngm.run import JSON
 from tests.browser import made_up_space, needs_browser, opened, point_at, show, text, wait
-from tests.test_report import by_hand, epoch, make_run, objects, section, table
+from tests.runs_by_hand import by_hand, epoch, make_run, objects, section, table
 
 DIFFERENT = (
     "They were scored on different validation rows, as a different seed draws them, so part of the difference is "
@@ -24,11 +24,7 @@ DIFFERENT = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lays out few nodes, and places the others between them."""
-    monkeypatch.setattr(hidden, "PLACED", 100)
-    monkeypatch.setattr(hidden, "_ITERATIONS", 250)
+pytestmark = pytest.mark.usefixtures("few_places")
 
 
 def with_apart(found: Evidence) -> Evidence:

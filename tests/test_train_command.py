@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,34 +12,20 @@ import pytest
 from rich.console import Console
 
 from ngm import NGMClassifier, load, open_graph, read_table, save_graph, text_graph
-from ngm.cli import main, progress, terminal
+from ngm.cli import progress, terminal
 from ngm.evidence import read_evidence
 from ngm.features import Features
 from ngm.methods.control import without_graph
 from ngm.run import Run as RunFolder
+from tests.commands import Run, runner
 from tests.test_text_estimators import make_texts
 from tests.test_training import same_bits, weights
 
-Run = Callable[..., tuple[int, str, str]]
 TEXTS, TRUTH = make_texts(30)
 TRAIN = (
     *("train", "texts.csv", "--text", "body", "--label", "topic", "--no-report"),
     *("--epochs", "2", "--network", "lstm"),
 )
-
-
-def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command, and gives (exit code, output, errors)."""
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ngm", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        return int(ended.value.code or 0), told.out, " ".join(told.err.split())
-
-    return command
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import torch
 from ngm import NGMClassifier, NGMRegressor
 from ngm.cli.training.config import asked, read_config
 from ngm.cli.training.told import Call, Told
-from tests.test_train_command import TEXTS, TRAIN, Run, config, labels, runner
+from tests.commands import Run, runner
+from tests.test_train_command import TEXTS, TRAIN, config, labels
 
 VARIED = ("--alpha", "0.3", "-k", "4", "--seed", "2", "--validation", "0.2", "--max-words", "90", "--log", "csv")
 

@@ -15,7 +15,8 @@ from ngm.evidence import labels_in, read_evidence
 from ngm.report import page_of
 from ngm.run import Run as RunFolder
 from ngm.text import tfidf_rows
-from tests.test_train_command import TEXTS, Run, labels, runner
+from tests.commands import Run, runner
+from tests.test_train_command import TEXTS, labels
 from tests.test_training import same_bits, weights
 
 RNG = np.random.default_rng(3)

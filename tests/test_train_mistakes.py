@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.test_train_command import TEXTS, TRAIN, Run, labels, runner
+from tests.commands import Run, runner
+from tests.test_train_command import TEXTS, TRAIN, labels
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from ngm import Graph, save_graph
-from tests.test_train_command import Run, config, runner
+from tests.commands import Run, runner
+from tests.test_train_command import config
 
 TRAIN = ("train", "rows.csv", "--columns", "a", "--label", "kind", "--hidden", "3", "--no-report")
 REMEDY = "resume with the same, or train into a new folder"

@@ -196,3 +196,14 @@ def _check_finite(x: NDArray[np.generic] | sp.csr_matrix) -> None:
 def _not_finite(place: tuple[int, ...], value: float) -> ValueError:
     name = "NaN" if value != value else "infinity (inf)"
     return ValueError(f"x{list(place)} is {name}; fill in or drop such values before fit and predict")
+
+
+def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:
+    """One alpha for each graph."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        if len(value) != graphs:
+            raise ValueError(f"{name} has {len(value)} entries for {graphs} graphs; give one number, or one per graph")
+        return [float(v) for v in value]
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}; give a number of at least 0, or a list with one per graph")
+    return [float(value)] * graphs

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -23,8 +21,8 @@ from ngm.distributed import process_group
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import exporting, saving
-from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
-from ngm.methods.making import make_network, try_network
+from ngm.methods.checks import check_features, check_graphs, check_settings, per_graph, warn_of_idle_graph
+from ngm.methods.making import dtype_of, make_network, try_network
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
 from ngm.methods.texts import shown_texts
@@ -108,7 +106,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.settings_ = resolve(self)
         check_settings(self, self.settings_)
         inputs = check_features(self, x, reset=True)
-        self.dtype_ = _dtype(self.dtype, inputs, self.bfloat16)
+        self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
         targets, labeled = self._encode(y, num_rows(inputs))
         if isinstance(inputs, Texts):
             check_texts(inputs, labeled, self.reader_)
@@ -307,7 +305,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> History:
         truth = self._scaled(held_out.y)
         settings = self.settings_
-        epochs = settings.epochs or min(settings.most_epochs, math.ceil(settings.steps / max(len(loader), 1)))
+        epochs = settings.epochs_of(len(loader))
         decay = settings.weight_decay
         if decay is None:  # one over the nodes: those that were taught, or all where no graph could teach any
             told = int(loader.labeled.sum())
@@ -386,24 +384,3 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _dtype(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
-    """As asked for; else as x is, if that is float64, and float32 for everything else."""
-    if wanted not in ("float32", "float64", None):
-        raise ValueError(f"dtype is {wanted!r}; choose 'float32', 'float64', or None for that of x")
-    double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
-    if double and bfloat16:
-        raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")
-    return torch.float64 if double else torch.float32
-
-
-def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:
-    """One alpha for each graph."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        if len(value) != graphs:
-            raise ValueError(f"{name} has {len(value)} entries for {graphs} graphs; give one number, or one per graph")
-        return [float(v) for v in value]
-    if not isinstance(value, Real):
-        raise ValueError(f"{name} is {value!r}; give a number of at least 0, or a list with one per graph")
-    return [float(value)] * graphs

@@ -77,6 +77,16 @@ def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:
         )
 
 
+def dtype_of(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
+    """As asked for; else as x is, if that is float64, and float32 for everything else."""
+    if wanted not in ("float32", "float64", None):
+        raise ValueError(f"dtype is {wanted!r}; choose 'float32', 'float64', or None for that of x")
+    double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
+    if double and bfloat16:
+        raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")
+    return torch.float64 if double else torch.float32
+
+
 def _own(estimator: NGMEstimator, in_features: int, out_features: int) -> nn.Module:
     if isinstance(estimator.network, nn.Module):
         raise ValueError(

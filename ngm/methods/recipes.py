@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -38,6 +39,10 @@ class Settings:
     most_epochs: int
     batch_size: int = 512
     cut: float = 0.0
+
+    def epochs_of(self, batches: int) -> int:
+        """How many epochs there are, if each has so many batches."""
+        return self.epochs or min(self.most_epochs, math.ceil(self.steps / max(batches, 1)))
 
 
 RECIPES: dict[str, Settings] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -90,9 +89,8 @@ class _Rehearsal(NGMEstimator):
         run: Run | None,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
-        used, self.steps = self.settings_, len(loader)
-        epochs = used.epochs or min(used.most_epochs, math.ceil(used.steps / max(self.steps, 1)))
-        self.settings_ = replace(used, epochs=epochs)
+        self.steps = len(loader)
+        self.settings_ = replace(self.settings_, epochs=self.settings_.epochs_of(self.steps))
         self.network_.train()
         walked = torch.optim.Adam(self.network_.parameters(), fused=True)
         spent, started = [], time.perf_counter()
