@@ -343,9 +343,8 @@ def test_a_finger_scrolls_the_page_taps_a_node_and_drags_the_map_when_asked(
 
 
 def test_a_browser_that_cannot_unpack_says_so_and_keeps_the_rest(browser: WebDriver, file: Path) -> None:
-    old = browser.execute_cdp_cmd(
-        "Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.DecompressionStream"}
-    )
+    gone = {"source": "delete window.DecompressionStream"}
+    old = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", gone)
     try:
         browser.get(file.as_uri())
         wait(browser, "return !document.getElementById('notice').hidden")
