@@ -17,7 +17,12 @@ from torch import Tensor
 from ngm import EdgeLoader, Graph, datasets
 from ngm.methods import estimator as estimator_module
 from ngm.networks import FFNN
+from ngm.processor import multiplies
 from ngm.report import hidden
+
+if not multiplies(torch.bfloat16):  # announced, refused: let oneDNN, here and in child processes, do without AMX
+    os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
+    multiplies.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import ngm
 # that it imports still stands above it.
 LAYERS = [
     "names",
+    "processor",
     "files",
     "graph_files",
     "tables",

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ngm.build.ranking import CHUNK, GROUP, MARGIN, MARGIN_INT8, Keys, best_chunks, keys_of, measure
 from ngm.build.space import Space
+from ngm.processor import multiplies
 
 Step = Callable[[int, int], None]
 _BLOCK = 1024  # rows to be found that are multiplied together: the products stay in the cache
@@ -66,11 +67,11 @@ def quick_types(space: Space) -> list[torch.dtype]:
     """The types that this processor multiplies in hardware, quickest first; elsewhere they are slower than float32."""
     can = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}  # older torch cannot say
     types = [torch.float32]
-    if torch._C._has_mkldnn and (can.get("avx512_bf16") or can.get("amx_bf16")):
+    if torch._C._has_mkldnn and (can.get("avx512_bf16") or can.get("amx_bf16")) and multiplies(torch.bfloat16):
         types.insert(0, torch.bfloat16)
     n, d = space.vectors.shape
     pays = space.metric != "euclidean" and n >= 8 * d  # turning the vectors takes d products each
-    if pays and torch._C._has_mkldnn and (can.get("avx512_vnni") or can.get("amx_int8")):
+    if pays and torch._C._has_mkldnn and (can.get("avx512_vnni") or can.get("amx_int8")) and multiplies(torch.int8):
         types.insert(0, torch.int8)
     return types
 

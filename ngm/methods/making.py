@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import NETWORKS, WORD_NETWORKS
+from ngm.processor import check_bfloat16
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.vectors import WordVectors
 from ngm.training import seeded
@@ -84,6 +85,8 @@ def dtype_of(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
     double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
     if double and bfloat16:
         raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")
+    if bfloat16:
+        check_bfloat16()
     return torch.float64 if double else torch.float32
 
 
