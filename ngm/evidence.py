@@ -24,9 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm.files import folder_written_whole, write_text
 from ngm.graph import Graph
+from ngm.graph_files import save_array
 from ngm.run import Run
 from ngm.tables import read_table
 from ngm.tables.ingest import copy_to
+from ngm.tables.query import refusals
 
 MOST = 20_000  # nodes
 FOLDER = "evidence"
@@ -203,7 +205,7 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
     """Writes the folder `evidence` of a run, whole or not at all."""
     with folder_written_whole(run.folder / FOLDER, marker="evidence.json") as part:
         for name in _ARRAYS:
-            np.save(part / f"{name}.npy", getattr(evidence, name), allow_pickle=False)
+            save_array(part / f"{name}.npy", getattr(evidence, name))
         columns: dict[str, ArrayLike] = {name: getattr(evidence, name) for name in _COLUMNS[:-2]}
         nothing = np.full(len(evidence), None, dtype=object)
         columns["id"] = nothing if evidence.ids is None else evidence.ids
@@ -212,9 +214,9 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
             columns[name] = _writable(columns[name])
         table = read_table(columns)
         words = ", ".join(f'"{name}"::VARCHAR AS "{name}"' for name in ("label", "id", "text"))
-        table.connection.execute(
-            copy_to(f'SELECT "row", role, predicted, probability, margin, {words} {table.sql}', part / "nodes.parquet")
-        )
+        rows = f'SELECT "row", role, predicted, probability, margin, {words} {table.sql}'
+        with refusals("the table of nodes"):
+            table.connection.execute(copy_to(rows, part / "nodes.parquet"))
         counts = {
             "nodes": evidence.num_nodes,
             "edges": evidence.num_edges,

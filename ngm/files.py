@@ -1,25 +1,43 @@
-"""Files and folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all.
+
+What is on its way to a name waits beside it under a temporary name, `.name.PID@HOST.part`. A process that is killed can
+leave it there; the next one on that machine that writes to the name removes it.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import platform
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)@(?P<host>[^.]*)\.(?P<ending>part|old|spill|csv)", re.DOTALL)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+_CURRENT_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+
+
+class DiskFullError(OSError):
+    """No space is left for a file or a folder; says which."""
+
 
 @contextmanager
 def file_written_whole(path: Path) -> Iterator[Path]:
     """Gives a temporary name beside `path`; on success it takes the place of `path`, else it is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = beside(path, "part")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with failures_named(path, part):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(path)
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -31,53 +49,172 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
             are never replaced.
         marker: Name of the file that shows that a folder is one of ours.
     """
-    try:
-        with _folder_written_whole(folder, marker) as part:
-            yield part
-    except OSError as error:
-        if error.errno != errno.ENOSPC and not isinstance(
-            error, DiskFullError
-        ):  # the latter: of a folder inside of this
-            raise
-        raise DiskFullError(
-            f"the disk is full: writing {folder} needs more space, and nothing was kept of it; free some, or name a "
-            "folder on another disk"
-        ) from None
-
-
-class DiskFullError(OSError):
-    """No space is left for a folder; says which."""
-
-
-@contextmanager
-def _folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
-    if folder.exists() and not (folder.is_dir() and ((folder / marker).exists() or not any(folder.iterdir()))):
-        raise FileExistsError(f"{folder} exists and has no {marker}; name a new or empty folder")
     part = beside(folder, "part")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    old = beside(folder, "old")
-    try:
-        yield part
-        if folder.exists():
-            folder.replace(old)  # not deleted before the new one is there
-        try:
-            part.replace(folder)
-        except OSError:
-            if old.exists():
-                old.replace(folder)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    finally:
+    with failures_named(folder, part):
+        remove_leftovers(folder)
+        if folder.exists() and not (folder.is_dir() and ((folder / marker).exists() or not any(folder.iterdir()))):
+            raise FileExistsError(f"{folder} exists and has no {marker}; name a new or empty folder")
+        folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        try:
+            yield part
+            _take_place(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _take_place(part: Path, folder: Path) -> None:
+    """Puts the new folder where the old one is; `part` may then be the old one."""
+    if not folder.exists():
+        part.replace(folder)
+        return
+    if _exchange(part, folder):
+        return
+    old = beside(folder, "old")  # where the system cannot exchange two names in one step
+    shutil.rmtree(old, ignore_errors=True)
+    folder.replace(old)  # not deleted before the new one is there
+    try:
+        part.replace(folder)
+    except OSError:
+        old.replace(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two names in one step; False where the system or the disk cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    done: int = rename(_CURRENT_FOLDER, os.fsencode(one), _CURRENT_FOLDER, os.fsencode(other), _EXCHANGE)
+    return done == 0
 
 
 def beside(path: Path, ending: str) -> Path:
-    """A hidden name in the same folder, for what is on its way to `path`; it has this process's number in it."""
+    """A hidden name in the same folder, for what is on its way to `path`; it names this process and its machine.
+
+    Args:
+        path: Where the result goes.
+        ending: part (the result), old (what it replaces), spill (what does not fit into memory) or csv.
+    """
     if not path.name:
         raise ValueError(f"{str(path)!r} is no name for something new; name it, such as {str(path / 'graph')!r}")
-    return path.with_name(f".{path.name}.{os.getpid()}.{ending}")
+    return path.with_name(f".{path.name}.{os.getpid()}@{_host()}.{ending}")
+
+
+def _host() -> str:
+    return platform.node().partition(".")[0]
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether the name is one that `beside` gives, to this process or to another."""
+    return _TEMPORARY.fullmatch(path.name) is not None
+
+
+def remove_leftovers(path: Path) -> None:
+    """Removes what processes of this machine that are no more left on its way to `path`.
+
+    A folder that was moved aside by a process that was killed before the new one took its place is put back.
+    """
+    if not path.parent.is_dir():
+        return
+    for leftover in list(path.parent.iterdir()):
+        if leftover.name.startswith(f".{path.name}."):
+            _remove_leftover(leftover, path.name)
+
+
+def remove_all_leftovers(folder: Path) -> None:
+    """As `remove_leftovers`, for every name in a folder."""
+    for leftover in list(folder.iterdir()):
+        _remove_leftover(leftover)
+
+
+def _remove_leftover(leftover: Path, name: str | None = None) -> None:
+    match = _TEMPORARY.fullmatch(leftover.name)
+    if match is None or match["host"] != _host() or _is_alive(int(match["pid"])):
+        return
+    if name is not None and match["name"] != name:
+        return
+    whole = leftover.with_name(match["name"])
+    if match["ending"] == "old" and not whole.exists():
+        leftover.replace(whole)
+    elif leftover.is_dir():
+        shutil.rmtree(leftover, ignore_errors=True)
+    else:
+        leftover.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder so that it is whole or gone under its name, whenever the process is killed."""
+    gone = beside(folder, "part")
+    folder.replace(gone)
+    shutil.rmtree(gone)
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether there is such a process; yes where that cannot be asked."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextmanager
+def failures_named(path: Path, part: Path | None = None) -> Iterator[None]:
+    """Says in one line which file or folder could not be written, where the disk is full or not to be written to.
+
+    Args:
+        path: What is written.
+        part: Its temporary name, which messages are not to show.
+    """
+    try:
+        yield
+    except DiskFullError:  # of a file inside of this: the whole is what was not kept
+        raise _disk_full(path) from None
+    except OSError as error:
+        if error.errno in _FULL:
+            raise _disk_full(path) from None
+        if error.errno in _REFUSED and _is_of(error, part or path):
+            raise _not_writable(path, str(error.strerror)) from None
+        raise
+
+
+def _disk_full(path: Path) -> DiskFullError:
+    return DiskFullError(
+        f"the disk is full: writing {path} needs more space, and nothing was kept of it; free some, or write to "
+        "another disk"
+    )
+
+
+def _is_of(error: OSError, part: Path) -> bool:
+    """Whether an error names the temporary file, something in it, or a folder that it is to be in."""
+    if not isinstance(error.filename, str):
+        return False
+    named = Path(error.filename)
+    return named == part or part in named.parents or named in part.parents
+
+
+def check_writable(path: Path) -> None:
+    """Refuses a file or folder that could not be written, before anything is read for it."""
+    parent = path.absolute().parent
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    for folder in (parent, path) if path.is_dir() else (parent,):
+        if not folder.is_dir():
+            raise NotADirectoryError(f"{path} cannot be written: {folder} is a file; name another folder")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise _not_writable(path, f"{folder} is read-only")
+
+
+def _not_writable(path: Path, why: str) -> PermissionError:
+    return PermissionError(f"{path} cannot be written ({why}); name a place where you may write")
 
 
 def write_text(path: Path, text: str) -> None:

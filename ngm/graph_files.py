@@ -32,14 +32,15 @@ def write(folder: Path, num_nodes: int, edges: Tensor, weight: Tensor, directed:
     """Writes the three files under a temporary name and renames the folder; an older one is replaced."""
     header = Header(format=FORMAT, version=VERSION, num_nodes=num_nodes, num_edges=len(edges), directed=directed)
     with folder_written_whole(folder, marker="graph.json") as part:
-        _save(part / "edges.npy", edges.numpy())
-        _save(part / "weight.npy", weight.numpy())
+        save_array(part / "edges.npy", edges.numpy())
+        save_array(part / "weight.npy", weight.numpy())
         (part / "graph.json").write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
     return folder
 
 
-def _save(file: Path, array: NDArray[np.generic]) -> None:
-    with file.open("wb") as opened:  # not np.save, whose error does not say that the disk is full
+def save_array(file: Path, array: NDArray[np.generic]) -> None:
+    """Writes an .npy file, as `np.save` does, whose error does not say that the disk is full."""
+    with file.open("wb") as opened:
         npy.write_array_header_1_0(opened, npy.header_data_from_array_1_0(np.ascontiguousarray(array)))
         opened.write(np.ascontiguousarray(array).data)
 

@@ -14,8 +14,9 @@ report.html           the page that `ngm report` makes of all this
 from __future__ import annotations
 
 import json
+import os
 import platform
-import shutil
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ngm.files import file_written_whole, write_text
+from ngm.files import failures_named, file_written_whole, is_temporary, remove_all_leftovers, remove_folder, write_text
 
 JSON: TypeAlias = "str | int | float | bool | list[JSON] | dict[str, JSON] | None"
 FORMAT = "ngm-run"
@@ -44,7 +45,6 @@ _FILES = (
     "features.safetensors",
     "log.csv",
     "report.html",
-    "config.json",
 )
 
 
@@ -56,14 +56,19 @@ class Run:
 
     @classmethod
     def create(cls, folder: str | Path) -> Run:
-        """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it."""
+        """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it.
+
+        `config.json`, which says that the folder is a run's, stays until another is written.
+        """
         run = cls.check(folder)
-        run.folder.mkdir(parents=True, exist_ok=True)
+        with failures_named(run.folder):
+            run.folder.mkdir(parents=True, exist_ok=True)
+        remove_all_leftovers(run.folder)
         for name in _FILES:
             (run.folder / name).unlink(missing_ok=True)
         (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
         if (run.folder / "evidence" / "evidence.json").exists():
-            shutil.rmtree(run.folder / "evidence")
+            remove_folder(run.folder / "evidence")
         return run
 
     @classmethod
@@ -72,7 +77,7 @@ class Run:
         run = cls(Path(folder))
         if run.folder.exists() and not run.folder.is_dir():
             raise FileExistsError(f"{folder} is a file; name a new or empty folder")
-        if run.folder.exists() and any(run.folder.iterdir()) and not run._is_ours():
+        if run.folder.exists() and run._holds_files() and not run._is_ours():
             raise FileExistsError(f"{folder} holds other files and no run; name a new or empty folder")
         return run
 
@@ -89,6 +94,10 @@ class Run:
                 f"{config.get('version')!r}; this release reads {FORMAT!r} version {VERSION}"
             )
         return run
+
+    def _holds_files(self) -> bool:
+        """Whether there is anything in the folder; what a killed process left half-written does not count."""
+        return any(not is_temporary(path) for path in self.folder.iterdir())
 
     def _is_ours(self) -> bool:
         """Whether the folder's `config.json` is that of a run, of whatever version."""
@@ -140,7 +149,8 @@ class Run:
 
     def append_history(self, epoch: Mapping[str, JSON]) -> None:
         """Adds a line to `history.jsonl`."""
-        with (self.folder / "history.jsonl").open("a", encoding="utf-8") as file:
+        path = self.folder / "history.jsonl"
+        with failures_named(path), path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(dict(epoch)) + "\n")
 
     def read_history(self) -> list[dict[str, JSON]]:
@@ -171,7 +181,18 @@ def save_tensors(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, 
     """Writes named tensors and a JSON object into one safetensors file, whole or not at all."""
     with file_written_whole(file) as part:
         packed = {name: t.detach().clone().contiguous() for name, t in tensors.items()}  # tied weights share memory
-        save_file(packed, part, metadata={"state": json.dumps(dict(state))})
+        try:
+            save_file(packed, part, metadata={"state": json.dumps(dict(state))})
+        except SafetensorError as error:
+            raise _os_error(error, part) from None
+
+
+def _os_error(error: SafetensorError, file: Path) -> OSError:
+    """What the system said, of which safetensors tells in words alone: `I/O error: ... (os error 28)`."""
+    number = re.search(r"os error (\d+)", str(error))
+    if number is None:
+        return OSError(f"{file} cannot be written ({error})")
+    return OSError(int(number[1]), os.strerror(int(number[1])), str(file))
 
 
 def load_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, JSON]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from ngm.files import file_written_whole, folder_written_whole, write_text
+import ngm.files
+from ngm.files import beside, file_written_whole, folder_written_whole, is_temporary, remove_all_leftovers, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -134,6 +139,7 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(
         return plain(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(ngm.files, "_exchange", lambda one, other: False)
     with pytest.raises(OSError, match=r"^no$"), folder_written_whole(folder, marker="marker") as part:
         fill(part, "new")
     assert (folder / "marker").read_text(encoding="utf-8") == "old"
@@ -154,6 +160,7 @@ def test_the_old_folder_is_never_deleted_before_the_new_one_is_there(
         return plain(self, target)
 
     monkeypatch.setattr(Path, "replace", once)
+    monkeypatch.setattr(ngm.files, "_exchange", lambda one, other: False)
     with pytest.raises(OSError, match="disk gone"), folder_written_whole(folder, marker="marker") as part:
         fill(part, "new")
     (kept,) = tmp_path.iterdir()
@@ -169,3 +176,89 @@ def test_leftovers_of_a_killed_run_do_not_get_in(tmp_path: Path) -> None:
     with folder_written_whole(tmp_path / "folder", marker="stale") as part:
         fill(part, "new")
     assert names(folder) == ["marker"]
+
+
+# What killed processes leave
+
+
+@pytest.fixture(scope="module")
+def dead() -> int:
+    """The number of a process that is no more."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def leave(path: Path, pid: int, ending: str, host: str | None = None) -> Path:
+    """Makes a file, or a folder with a file in it, such as a process leaves that is killed while it writes `path`."""
+    left = path.with_name(f".{path.name}.{pid}@{platform.node().partition('.')[0] if host is None else host}.{ending}")
+    if ending in ("old", "spill"):
+        left.mkdir()
+        fill(left, "left")
+    else:
+        left.write_text("half", encoding="utf-8")
+    return left
+
+
+def test_leftovers_have_the_names_that_are_recognized(tmp_path: Path) -> None:
+    path = tmp_path / "a b\n.part"
+    assert beside(path, "part") == leave(path, os.getpid(), "part")
+    assert is_temporary(beside(path, "part"))
+    assert not is_temporary(path)
+    assert not is_temporary(tmp_path / ".hidden.part")
+
+
+@pytest.mark.parametrize("ending", ["part", "csv", "spill"])
+def test_the_next_to_write_a_file_removes_what_a_killed_process_left(tmp_path: Path, dead: int, ending: str) -> None:
+    leave(tmp_path / "file", dead, ending)
+    write_text(tmp_path / "file", "new")
+    assert names(tmp_path) == ["file"]
+
+
+def test_the_next_to_write_a_folder_removes_what_a_killed_process_left(tmp_path: Path, dead: int) -> None:
+    leave(tmp_path / "folder", dead, "spill")
+    leave(tmp_path / "folder", dead, "part")
+    with folder_written_whole(tmp_path / "folder", marker="marker") as part:
+        fill(part, "new")
+    assert names(tmp_path) == ["folder"]
+
+
+def test_what_a_living_process_or_another_machine_writes_stays(tmp_path: Path, dead: int) -> None:
+    path = tmp_path / "file"
+    stays = [leave(path, os.getppid(), "part"), leave(path, dead, "part", "elsewhere")]
+    stays += [leave(tmp_path / "file.x", dead, "part"), tmp_path / f".file.{dead}.part"]
+    stays[-1].touch()
+    write_text(path, "new")
+    assert names(tmp_path) == sorted(["file", *(left.name for left in stays)])
+
+
+def test_leftovers_of_every_name_are_removed(tmp_path: Path, dead: int) -> None:
+    for name in ("a", "b"):
+        leave(tmp_path / name, dead, "part")
+    (tmp_path / "c").touch()
+    remove_all_leftovers(tmp_path)
+    assert names(tmp_path) == ["c"]
+
+
+def test_a_folder_that_a_killed_process_moved_aside_comes_back(tmp_path: Path, dead: int) -> None:
+    leave(tmp_path / "folder", dead, "old")
+
+    def fail() -> None:
+        with folder_written_whole(tmp_path / "folder", marker="marker"):
+            raise RuntimeError("midway")
+
+    with pytest.raises(RuntimeError, match="midway"):
+        fail()
+    assert (tmp_path / "folder" / "marker").read_text(encoding="utf-8") == "left"
+    assert names(tmp_path) == ["folder"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot exchange two names in one step")
+def test_a_folder_is_there_at_every_moment_of_its_replacement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    fill(folder, "old")
+    monkeypatch.setattr(Path, "replace", lambda self, target: pytest.fail(f"{self} was moved to {target}"))
+    with folder_written_whole(folder, marker="marker") as part:
+        fill(part, "new")
+    assert (folder / "marker").read_text(encoding="utf-8") == "new"

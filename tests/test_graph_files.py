@@ -79,7 +79,7 @@ def test_a_write_that_fails_leaves_the_old_graph_and_nothing_else(
 ) -> None:
     folder = PATH.save(tmp_path / "graph")
     calls: list[Path] = []
-    plain = graph_files._save
+    plain = graph_files.save_array
 
     def full_disk(file: Path, array: np.ndarray) -> None:
         calls.append(file)
@@ -87,7 +87,7 @@ def test_a_write_that_fails_leaves_the_old_graph_and_nothing_else(
             raise OSError(errno.ENOSPC, "No space left on device")
         plain(file, array)
 
-    monkeypatch.setattr(graph_files, "_save", full_disk)
+    monkeypatch.setattr(graph_files, "save_array", full_disk)
     with pytest.raises(OSError, match="the disk is full"):
         Graph.from_edges([[0, 1]]).save(folder)
     assert [p.name for p in tmp_path.iterdir()] == ["graph"]

@@ -199,7 +199,7 @@ def test_a_mistake_is_one_clear_line_and_leaves_nothing_behind(
 
 
 FULL = (
-    "the disk is full: writing {place} needs more space, and nothing was kept of it; free some, or name a folder on "
+    "the disk is full: writing {place} needs more space, and nothing was kept of it; free some, or write to "
     "another disk"
 )
 ON_A_SMALL_DISK = """

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 import ngm.run
+from ngm.files import beside
 from ngm.run import Run, load_tensors, save_tensors
 
 
@@ -134,8 +136,18 @@ def test_create_removes_what_an_older_run_left(run: Run) -> None:
     run.append_history({"epoch": 0})
     save_tensors(run.checkpoint, {"w": torch.ones(1)}, {})
     (run.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    config = files(run.folder)["config.json"]
     Run.create(run.folder)
-    assert files(run.folder) == {"notes.txt": b"mine"}
+    assert files(run.folder) == {"notes.txt": b"mine", "config.json": config}  # still says that it is a run's
+
+
+def test_a_folder_in_which_a_killed_process_left_a_temporary_file_alone_is_as_good_as_empty(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    left = beside(tmp_path / "config.json", "part")
+    left.with_name(left.name.replace(str(os.getpid()), str(dead.pid))).touch()
+    Run.create(tmp_path)
+    assert files(tmp_path) == {}
 
 
 @pytest.mark.parametrize("config", [None, "{}", '{"format": "something else", "version": 1}', "not json", "[1]"])

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ngm.files import remove_all_leftovers
 from ngm.methods.readers import Reader, reads_texts
 from ngm.methods.recipes import Settings, resolve
 from ngm.run import JSON, Run
@@ -37,6 +38,7 @@ def begin(estimator: NGMEstimator, leads: bool = True) -> Run:
     settings = settings_as_json(estimator)
     if estimator.resume and (folder / "config.json").exists():
         run = Run.open(folder)
+        remove_all_leftovers(folder)
         config = run.read("config.json", ("estimator", "settings"))
         before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
         _check_same(before, {"estimator": type(estimator).__name__, **settings}, folder)
