@@ -6,14 +6,11 @@ line i of `test.index`, whose order is not ascending. Citeseer has 15 nodes amon
 or a label: they keep their place in the graph, with no features and label -1, and are not in `test`, which
 has 1,000 nodes as in the literature (some libraries give them class 0, but do not score them either).
 
-All but `test.index` are pickles of Python 2. A pickle can call anything on its way in, so the reader admits
-the six names that these files need and refuses every other.
+All but `test.index` are pickles of Python 2, which `pickles` reads without running anything that they name.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections import defaultdict
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -23,6 +20,7 @@ from numpy.typing import NDArray
 
 from ngm.datasets.dataset import Dataset, Record
 from ngm.datasets.fetch import DataFile, Progress, find
+from ngm.datasets.pickles import read_array, read_neighbor_lists, read_sparse_rows
 from ngm.graph import Graph
 
 Name = Literal["pubmed", "cora", "citeseer"]
@@ -89,15 +87,6 @@ _SHA256: dict[Name, dict[str, str]] = {
     },
 }
 
-_ADMITTED: dict[str, object] = {
-    "numpy.core.multiarray _reconstruct": np.zeros(0).__reduce__()[0],  # under whatever name numpy has it now
-    "numpy ndarray": np.ndarray,
-    "numpy dtype": np.dtype,
-    "scipy.sparse.csr csr_matrix": sp.csr_matrix,
-    "collections defaultdict": defaultdict,
-    "__builtin__ list": list,
-}
-
 
 def planetoid(name: Name, progress: Progress | None = None) -> Dataset:
     """Loads a citation graph, fetching its files where they are not on this machine.
@@ -161,34 +150,12 @@ def read(folder: Path, name: str, classes: tuple[str, ...]) -> Dataset:
     )
 
 
-class _Unpickler(pickle.Unpickler):
-    """Loads arrays, sparse rows and adjacency lists, and refuses whatever else a pickle may ask for."""
-
-    def find_class(self, module: str, name: str) -> object:
-        if f"{module} {name}" not in _ADMITTED:
-            names = ", ".join(admitted.replace(" ", ".") for admitted in _ADMITTED)
-            raise pickle.UnpicklingError(f"refused {module}.{name}; only these are admitted: {names}")
-        return _ADMITTED[f"{module} {name}"]
-
-
-def _unpickle(path: Path) -> object:
-    with path.open("rb") as stream:
-        try:
-            content: object = _Unpickler(stream, encoding="latin1").load()
-        except (pickle.UnpicklingError, EOFError) as error:
-            raise ValueError(f"{path} cannot be read: {error}; replace it by the original file") from error
-    return content
-
-
 def _rows(folder: Path, name: str, x_part: str, y_part: str) -> tuple[sp.csr_matrix, NDArray[np.int64]]:
     """((k, d) features, (k, C) one-hot labels) from two files that belong together."""
     x_path, y_path = folder / f"ind.{name}.{x_part}", folder / f"ind.{name}.{y_part}"
-    x, y = _unpickle(x_path), _unpickle(y_path)
-    if not isinstance(x, sp.csr_matrix):
-        raise ValueError(f"{x_path} holds a {type(x).__name__}; it must be a scipy csr_matrix")
-    if not isinstance(y, np.ndarray) or y.ndim != 2:
-        raise ValueError(f"{y_path} holds a {type(y).__name__}; it must be a 2-d numpy array, a row per node")
-    x.check_format(full_check=True)  # scipy's kernels trust the column numbers
+    x, y = read_sparse_rows(x_path), read_array(y_path)
+    if y.ndim != 2:
+        raise ValueError(f"{y_path} holds an array of shape {y.shape}; it must have two axes, a row per node")
     if x.shape[0] != len(y):
         raise ValueError(f"{x_path} has {x.shape[0]} rows, {y_path.name} has {len(y)}; both need a row per node")
     return x, y.astype(np.int64)
@@ -207,10 +174,7 @@ def _test_index(path: Path, count: int) -> NDArray[np.int64]:
 
 def _edges(path: Path) -> NDArray[np.int64]:
     """(m, 2) citations as listed, mostly once from each end."""
-    lists = _unpickle(path)
-    if not isinstance(lists, dict):
-        raise ValueError(f"{path} holds a {type(lists).__name__}; it must be a dict from node to neighbors")
-    pairs = [(node, neighbor) for node, neighbors in lists.items() for neighbor in neighbors]
+    pairs = [(node, neighbor) for node, neighbors in read_neighbor_lists(path).items() for neighbor in neighbors]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
