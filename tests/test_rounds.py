@@ -8,8 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 
 import ngm
@@ -257,3 +260,61 @@ def test_a_plain_run_in_the_folder_of_rounds_leaves_none_of_them(data: Data, tmp
     assert (tmp_path / "run" / "rounds.json").exists()
     NGMClassifier(**SMALL).fit(x, y, graph=graph).save(tmp_path / "run")
     assert not (tmp_path / "run" / "rounds.json").exists()
+
+
+def forms(x: NDArray[np.float32]) -> dict[str, object]:
+    """The same rows in every form that `NGMClassifier` takes."""
+    columns = {f"c{i}": x[:, i] for i in range(x.shape[1])}
+    return {
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "objects": x.astype(object),
+        "lists": x.tolist(),
+        "coo": sp.coo_matrix(x),
+        "tensor": torch.from_numpy(x),
+    }
+
+
+@each
+@pytest.mark.parametrize("validation", [[0, 1, 2], "pair"], ids=str)
+@pytest.mark.parametrize("form", ["pandas", "polars", "objects", "lists", "coo", "tensor"])
+def test_whatever_the_classifier_takes_is_trained_on_as_an_array_is(
+    method: type, form: str, validation: object, data: Data
+) -> None:
+    x, y, graph = data
+    given = forms(x)[form]
+    NGMClassifier(**SMALL, validation=[0, 1, 2], dtype="float32").fit(given, y, graph=graph)
+
+    def trained(rows: object, table: NDArray[np.float32] | object) -> object:
+        wanted = (table, y[:3]) if validation == "pair" else validation
+        estimator = NGMClassifier(**SMALL, validation=wanted, dtype="float32")
+        return method(estimator, rounds=1).fit(rows, y, graph=graph)
+
+    plain, other = trained(x, x[:3]), trained(given, forms(x[:3])[form])
+    assert other.history_ == plain.history_
+    np.testing.assert_allclose(other.predict_proba(given), plain.predict_proba(x), atol=1e-6)
+    names = [f"c{i}" for i in range(5)] if form in ("pandas", "polars") else None
+    assert getattr(other.estimator_, "feature_names_in_", np.array(None)).tolist() == names
+
+
+@each
+def test_texts_are_taken_from_lists_and_columns(method: type) -> None:
+    texts = [f"{word} {i}" for i in range(5) for word in ("good fine", "bad poor")]
+    y = np.where(np.arange(10) < 6, np.arange(10) % 2, -1)
+    graph = Graph.from_edges([[i, i + 2] for i in range(8)])
+    outcomes = []
+    for given in (texts, pl.Series(texts), np.array(texts, dtype=object)):
+        model = method(NGMClassifier(network="lstm", epochs=1, validation=[0, 1]), rounds=1).fit(given, y, graph=graph)
+        outcomes.append(model.predict_proba(texts))
+        assert model.history_[0].validation is not None
+    np.testing.assert_array_equal(outcomes[1], outcomes[0])
+    np.testing.assert_array_equal(outcomes[2], outcomes[0])
+
+
+@each
+def test_a_true_class_that_no_seed_has_counts_as_wrong(method: type) -> None:  # it was left out of the share
+    truth = ["a", "a", "new", "a", "b", None, "b"]
+    seeds = ["a", *[None] * 5, "b"]
+    model = method(Stub(halves), rounds=4).fit(nodes(7), seeds, graph=path(7), truth=truth)
+    assert model.history_[-1].labeled == 7
+    assert model.history_[-1].right_in_all == 3 / 4  # of 1 to 5, 2 is wrong and 5 unknown

@@ -26,6 +26,7 @@ from ngm.methods.rounds import (
     measured_round,
     one_hot,
     propagated,
+    set_names,
 )
 
 
@@ -93,10 +94,10 @@ class CoTraining(InRounds):
             self.targets_ = self._teach(known, graph, prior)
             targets = as_targets(self.targets_)
             fitted = fresh(self.estimator, targets, known)
-            fitted.fit(x, targets, graph=graph)
-            fitted.classes_ = self.classes_
+            fitted.fit(known.x, targets, graph=graph)
             told = np.where(self.targets_[:, 0] >= 0, self.targets_.argmax(axis=1), -1)
             self.history_.append(measured_round(i, fitted, told, (told >= 0) & ~before, known))
+            set_names(fitted, known)
             before = told >= 0
             if on_round is not None:
                 on_round(self.history_[-1])

@@ -17,9 +17,11 @@ from torch import Tensor
 
 from ngm.distributed import process_group
 from ngm.graph import Graph
+from ngm.methods.checks import check_features
 from ngm.methods.classifier import NGMClassifier
+from ngm.methods.estimator import NGMEstimator
 from ngm.methods.propagation import LabelPropagation
-from ngm.methods.readers import Given, listed, reads_texts
+from ngm.methods.readers import Given, as_texts, reads_texts
 from ngm.methods.targets import as_array, encode_classes, unlabeled_rows
 from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
@@ -54,18 +56,22 @@ class Known:
     """Labels as class numbers.
 
     Args:
+        x: Inputs as every round is trained on them: what `fit` was given, read once.
         labels: (n,) of the seeds, -1 for all others, validation rows among them.
-        truth: (n,) true class numbers, -1 where unknown.
+        truth: (n,) true class numbers, -1 where unknown, C for a class that no seed has.
         classes: (C,) class names.
         validation: (x, y) of the validation rows, or None.
         blank: (n,) mask of texts without anything in them, which are never labelled.
+        columns: (d,) names of the columns of x, or None where they have none.
     """
 
+    x: Given
     labels: NDArray[np.int64]
     truth: NDArray[np.int64]
     classes: NDArray[np.generic]
-    validation: tuple[Inputs, NDArray[np.int64]] | None
+    validation: tuple[Given, NDArray[np.int64]] | None
     blank: NDArray[np.bool_]
+    columns: NDArray[np.object_] | None
 
 
 def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: ArrayLike | None) -> Known:
@@ -77,23 +83,25 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
         y: (n,) classes, -1, None or NaN = unlabelled.
         truth: (n,) true classes where known.
     """
-    rows = int(x.shape[0]) if hasattr(x, "shape") else num_rows(x)
+    probe = clone(estimator)  # remembers the columns of x
+    inputs = _read(probe, x, reset=True)
+    rows = num_rows(inputs)
     encoded = encode_classes(y, rows)
     if encoded.task != "classes":
         raise ValueError(f"y has shape {np.shape(y)}; training in rounds takes one class per row, (n,)")
     labels = encoded.targets.numpy().astype(np.int64)
     wanted = getattr(estimator, "validation", None)
-    validation: tuple[Inputs, NDArray[np.int64]] | None = None
+    validation: tuple[Given, NDArray[np.int64]] | None = None
     if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
-        own = cast("tuple[Inputs, ArrayLike]", wanted)
+        own = cast("tuple[Given, ArrayLike]", wanted)
         shown = encode_classes(own[1], len(as_array(own[1])), classes=encoded.classes)
         if not shown.labeled.all():
             row = int((~shown.labeled).nonzero()[0, 0])
             raise ValueError(f"row {row} of the y of validation has no label; leave such rows out")
-        validation = own[0], shown.targets.numpy()
+        validation = _read(probe, own[0], reset=False), shown.targets.numpy()
     elif wanted is not None:
         ids = chosen_rows(cast("float | Sequence[int]", wanted), encoded.targets, encoded.labeled, estimator.seed)
-        validation = _some(x, ids), labels[ids.numpy()]
+        validation = _some(inputs, ids), labels[ids.numpy()]
         labels[ids.numpy()] = -1
         left = np.bincount(labels[labels >= 0], minlength=len(encoded.classes))
         if not left.any():
@@ -104,9 +112,9 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
     true = np.full(rows, -1) if truth is None else _numbers(truth, encoded.classes)
     if len(true) != rows:
         raise ValueError(f"truth has {len(true)} entries for {rows} rows; give a class per row, -1 where unknown")
-    texts = listed(x) if reads_texts(getattr(estimator, "network", None)) else None
-    blank = [not (isinstance(text, str) and text.strip()) for text in texts] if texts else [False] * rows
-    return Known(labels, true, encoded.classes, validation, np.array(blank))
+    texts = cast("list[str]", inputs) if reads_texts(getattr(estimator, "network", None)) else []
+    blank = np.array([not text.strip() for text in texts] or [False] * rows)
+    return Known(inputs, labels, true, encoded.classes, validation, blank, getattr(probe, "feature_names_in_", None))
 
 
 def measured_round(
@@ -140,6 +148,13 @@ def fresh(estimator: NGMClassifier, targets: Targets, known: Known) -> NGMClassi
         settings |= {"folder": None, "resume": False}
     copy: NGMClassifier = clone(estimator).set_params(**settings)
     return copy
+
+
+def set_names(fitted: NGMClassifier, known: Known) -> None:
+    """Gives a network of a round the classes that y has and the columns that x has; it was trained on bare numbers."""
+    fitted.classes_ = known.classes
+    if known.columns is not None:
+        fitted.feature_names_in_ = known.columns
 
 
 def keep(estimator: NGMClassifier, save: Callable[[Path], Path]) -> None:
@@ -226,7 +241,7 @@ def as_targets(shares: NDArray[np.float32]) -> Targets:
     return shares
 
 
-def validation_for(targets: Targets, known: Known) -> tuple[Inputs, Targets] | None:
+def validation_for(targets: Targets, known: Known) -> tuple[Given, Targets] | None:
     """The validation rows with their labels in the form that the targets have."""
     if known.validation is None or targets.ndim == 1:
         return known.validation
@@ -256,24 +271,30 @@ def _right(labels: NDArray[np.int64], truth: NDArray[np.int64], which: NDArray[n
 
 
 def _numbers(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
-    """(n,) class numbers, -1 where unlabelled or of a class that no seed has."""
+    """(n,) class numbers, -1 where unlabelled, C for a class that no seed has: no prediction can be right there."""
     array = as_array(y)
     known = ~unlabeled_rows(array)
     place = {name: i for i, name in enumerate(classes.tolist())}
     out = np.full(len(array), -1)
-    out[known] = [place.get(name, -1) for name in array[known].tolist()]
+    out[known] = [place.get(name, len(classes)) for name in array[known].tolist()]
     return out
 
 
-def _some(x: Given, ids: Tensor) -> Inputs:
-    """Rows of x as x is: a table stays a table, so that its columns keep their names."""
-    if hasattr(x, "iloc"):
-        return cast(Inputs, x.iloc[ids.numpy()])
-    if sp.issparse(x):
-        return cast(Inputs, cast(sp.csr_array, x).tocsr()[ids.numpy()])
-    rows = listed(x)
-    if rows is not None and any(isinstance(row, str) for row in rows):
-        return cast(Inputs, [rows[i] for i in ids.tolist()])  # an array would make them all as long as the longest
+def _read(estimator: NGMClassifier, x: Given, reset: bool) -> Given:
+    """X as the estimator reads it (array, sparse matrix, list of texts, one's own), so that rows can be taken by id."""
+    if not isinstance(estimator, NGMEstimator):  # reads x itself
+        return np.asarray(x) if isinstance(x, list) else x
+    if reads_texts(estimator.network):
+        return as_texts(str(estimator.network), x)
+    return check_features(estimator, x, reset)
+
+
+def _some(x: Given, ids: Tensor) -> Given:
+    """Some rows of what `_read` gave."""
     if isinstance(x, list):
-        return cast(Inputs, np.asarray(x)[ids.numpy()])
-    return take_rows(x, ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32)
+        return [x[i] for i in ids.tolist()]
+    if isinstance(x, np.ndarray) or sp.issparse(x):
+        return cast(Inputs, cast("NDArray[np.generic]", x)[ids.numpy()])
+    return take_rows(
+        cast(Inputs, x), ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32
+    )

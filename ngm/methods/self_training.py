@@ -27,6 +27,7 @@ from ngm.methods.rounds import (
     named,
     one_hot,
     propagated,
+    set_names,
 )
 from ngm.spread import pull
 
@@ -104,10 +105,10 @@ class SelfTraining(InRounds):
         for i in range(self.rounds + 1):
             targets = as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))) if self.soft else labels
             fitted = fresh(self.estimator, targets, known)
-            fitted.fit(x, targets, graph=graph)
-            fitted.classes_ = self.classes_
+            fitted.fit(known.x, targets, graph=graph)
             self.labels_ = named(labels, self.classes_)
             self.history_.append(measured_round(i, fitted, labels, added, known))
+            set_names(fitted, known)
             if on_round is not None:
                 on_round(self.history_[-1])
             if best_round(self.history_) == i:
