@@ -92,6 +92,14 @@ class GraphData:
         return np.array(found, dtype=np.int64)
 
 
+def is_graph_folder(source: str | Path) -> bool:
+    """Whether a source is a folder that `save_graph`, `read_graph` or `Graph.save` wrote; a query is none."""
+    try:
+        return (Path(source) / "graph.json").is_file()
+    except (OSError, ValueError):  # too long for a name, or with what no name can hold
+        return False
+
+
 def open_graph(folder: str | Path) -> GraphData:
     """Opens a graph folder; edges and weights are memory maps, node columns are read as they are asked for.
 

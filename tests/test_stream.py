@@ -93,8 +93,8 @@ def test_a_table_may_be_longer_than_anything_can_hold() -> None:
     assert stream.num_rows is None
 
 
-def test_a_query_is_asked_once(tmp_path: Path) -> None:
-    stream = open_stream(f"SELECT 1 AS a WHERE random() < 2; COPY (SELECT 1) TO '{tmp_path}/x.csv'; SELECT 5 AS a")
+def test_a_query_is_asked_once() -> None:
+    stream = open_stream("SELECT 1 AS a WHERE random() < 2; SET VARIABLE a = 5; SELECT getvariable('a') AS a")
     assert in_pieces(stream.counted(["a"]), "a", "number") == [[5.0]]
 
 

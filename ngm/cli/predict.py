@@ -14,7 +14,7 @@ from typing import Annotated, cast
 import typer
 from rich.markup import escape
 
-from ngm.cli.prediction.items import Asked, Batch, Items, is_graph, items_of, opened
+from ngm.cli.prediction.items import Asked, Batch, Items, items_of, opened
 from ngm.cli.prediction.outputs import check_output, written
 from ngm.cli.prediction.predicted import Predicted, predicted
 from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
@@ -26,7 +26,7 @@ from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import reads_texts
 from ngm.methods.saving import load
 from ngm.run import JSON, Run
-from ngm.store import first_of
+from ngm.store import first_of, is_graph_folder
 from ngm.tables.stream import Stream
 
 _AT_ONCE = 4096  # rows
@@ -112,7 +112,7 @@ def _data_of(folder: Path) -> dict[str, JSON]:
 
 def _items(folder: Path, source: str, model: NGMEstimator, text: str | None, said: str | None, asked: Asked) -> Items:
     features = Features.open(Run.open(folder))
-    if features is not None and features.nodes is not None and is_graph(source):
+    if features is not None and features.nodes is not None and is_graph_folder(source):
         _refuse_text(folder, features, said)
         return items_of(source, None, features, asked)
     if features is None and not reads_texts(model.network):

@@ -43,7 +43,8 @@ def train_command(given: Mapping[str, object]) -> None:
     quiet = wanted.call.as_json
     Run.check(wanted.call.output)
     with noted(quiet=quiet) as notes:
-        data = read_data(wanted.told, cast("str | None", wanted.settings.get("network")), _seed(wanted))
+        network = cast("str | None", wanted.settings.get("network"))
+        data = read_data(wanted.told, network, _seed(wanted), trusted=wanted.source_typed)
         model = estimator(wanted, data)
         if wanted.call.dry_run:
             _plan(wanted, data, model, notes)

@@ -27,6 +27,7 @@ from ngm.datasets.fetch import (
     where,
 )
 from ngm.files import file_written_whole
+from ngm.tables.query import file_to_read
 
 _PRUNED = {
     50: "705925f77371b98a9fade3a35acfa7d9fda359bf81ec6b8f854332637d706c72",
@@ -97,7 +98,9 @@ def _fetch(width: int, path: str, whole: Path, progress: Progress | None) -> Non
 def _convert(words_file: Path, vectors_file: Path, whole: Path) -> None:
     """Writes words (a Parquet column `index`) and their vectors (.npy, a row per word) as one `.npz`."""
     with duckdb.connect() as connection:
-        found = connection.execute('select "index" from read_parquet(?)', [str(words_file)]).fetchall()
+        found = connection.execute(
+            f'SELECT "index" FROM read_parquet({file_to_read(words_file)}, hive_partitioning = false)'
+        ).fetchall()
     words = np.array([word for (word,) in found], dtype=np.str_)
     vectors: NDArray[np.float32] = np.load(vectors_file, allow_pickle=False)
     kept = np.char.str_len(words) <= _LONGEST

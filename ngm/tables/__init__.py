@@ -1,6 +1,7 @@
 """Tables in: files of any of the usual formats, tables in memory and DuckDB queries, and edges made from them.
 
 query       rows that DuckDB has not read yet
+statements  what a query does and which files it reads
 forms       how a text file is laid out
 text_files  text files and their parts
 sources     where a table comes from, made ready for DuckDB

@@ -24,7 +24,7 @@ from ngm.tables.ends import (
     number_ids,
 )
 from ngm.tables.guesses import IDS, LABELS, SOURCES, TARGETS, Said, edge_columns, node_columns
-from ngm.tables.query import WORK, Bad, Query, escaped, quoted, refusals
+from ngm.tables.query import WORK, Bad, Query, file_to_write, quoted, refusals
 from ngm.tables.sources import Source, open_source
 from ngm.tables.table import Table, all_bad, load, no_rows
 from ngm.tables.text_files import Reading
@@ -184,7 +184,7 @@ def write_tables(folder: Path, id_column: str | None, label_column: str | None, 
 
 def copy_to(sql: str, file: Path) -> str:
     """SQL that writes a query to a Parquet file."""
-    return f"COPY ({sql}) TO '{escaped(str(file))}' (FORMAT parquet, COMPRESSION zstd)"
+    return f"COPY ({sql}) TO {file_to_write(file)} (FORMAT parquet, COMPRESSION zstd)"
 
 
 def _open_edges(connection: duckdb.DuckDBPyConnection, edges: Source | Table, rules: Rules) -> Ends:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,12 @@ from ngm.names import nearest
 
 WORK = "ngm_tables"  # a database in memory for what we make, so that no query of a user meets it
 EXAMPLES = 3  # so many bad rows are kept for show
+_EXTENSIONS = (
+    "autoload_known_extensions",
+    "autoinstall_known_extensions",
+    "allow_community_extensions",
+    "allow_unsigned_extensions",
+)
 
 
 @dataclass(frozen=True)
@@ -77,23 +84,30 @@ class Query:
         return self.types[self.columns.index(column)]
 
 
-def connect(temporary: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
+def connect(
+    temporary: Path | None = None, memory_limit: str | None = None, restricted: bool = False
+) -> duckdb.DuckDBPyConnection:
     """A DuckDB of its own, in memory; what does not fit goes to files in `temporary`.
 
     Args:
         temporary: Folder for what does not fit; DuckDB's own choice where not given.
         memory_limit: Such as "4GB"; DuckDB's own (four fifths of the memory) where not given.
+        restricted: Loads no extension, so that neither the network nor another database can be reached, and takes no
+            other settings afterwards.
     """
-    connection = duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:", config=dict.fromkeys(_EXTENSIONS, "false") if restricted else {})
     connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET python_enable_replacements = false")  # a name in a query is no variable of this program
     connection.execute(f"ATTACH ':memory:' AS {WORK}")
     if temporary is not None:
-        connection.execute(f"SET temp_directory = '{escaped(str(temporary))}'")
+        connection.execute(f"SET temp_directory = '{escaped(_from_here(str(temporary)))}'")
     if memory_limit is not None:
         try:
             connection.execute(f"SET memory_limit = '{escaped(memory_limit)}'")
         except duckdb.Error:
             raise ValueError(f"memory_limit is {memory_limit!r}; give a size such as '4GB' or '500MB'") from None
+    if restricted:
+        connection.execute("SET lock_configuration = true")
     return connection
 
 
@@ -130,3 +144,46 @@ def quoted(name: str) -> str:
 def escaped(text: str) -> str:
     """A text between quotes in SQL."""
     return text.replace("'", "''")
+
+
+def file_to_read(file: str | Path) -> str:
+    """A file's name between quotes in SQL that reads it; DuckDB would take [, * and ? for a pattern of names.
+
+    Args:
+        file: As it stands on the disk, or an address such as s3://..., which is left to DuckDB.
+
+    >>> file_to_read("edges[1].csv"), file_to_read("it's.csv")
+    ("'edges[[]1].csv'", "'it''s.csv'")
+    """
+    text = str(file)
+    if "://" in text:
+        return f"'{escaped(text)}'"
+    if any(mark in text for mark in "[*?"):
+        if "\\" in text:
+            raise ValueError(f"{text} has both a backslash and one of [ * ? in its name; rename it to read it")
+        if ".." in Path(text).parts:  # which DuckDB cannot follow behind a pattern
+            text = str(Path(text).parent.resolve() / Path(text).name)
+    return "'" + escaped(re.sub(r"[\[*?]", r"[\g<0>]", _from_here(text))) + "'"
+
+
+def files_to_read(files: Iterable[str | Path]) -> str:
+    """A list of such files."""
+    return f"[{', '.join(file_to_read(file) for file in files)}]"
+
+
+def file_to_write(file: str | Path) -> str:
+    """A file's name between quotes in SQL that writes it."""
+    return f"'{escaped(_from_here(str(file)))}'"
+
+
+def _from_here(text: str) -> str:
+    """The same path, where DuckDB would see the home folder in ~ or an address in file:."""
+    return str(Path.cwd() / text) if text.startswith("~") or ":" in text.split("/")[0] else text
+
+
+def packing(files: Iterable[str | Path]) -> str:
+    """Option for DuckDB, which does not see what is packed in a name with a question mark."""
+    names = [str(file) for file in files]
+    kinds = {{".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix.lower(), "none") for name in names}
+    odd = len(kinds) == 1 and any("?" in name and "://" not in name for name in names)
+    return f", compression = '{kinds.pop()}'" if odd else ""

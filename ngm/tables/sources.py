@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm.names import nearest
 from ngm.tables.forms import shorten
-from ngm.tables.query import WORK, Query, escaped, quoted, refusals
+from ngm.tables.query import WORK, Query, files_to_read, packing, quoted, refusals
+from ngm.tables.statements import check_create, check_untrusted, statements_of
 from ngm.tables.text_files import Reading, open_text
 
 _PARQUET = {".parquet", ".pq"}
@@ -41,6 +42,7 @@ def open_source(
     reading: Reading | None = None,
     called: str = "the table",
     view: str = "ngm_source",
+    trusted: bool = True,
 ) -> Query:
     """Makes a source ready to be read by the connection; no more than its first lines are read.
 
@@ -50,7 +52,10 @@ def open_source(
         reading: How a text file is to be read.
         called: What messages call a table in memory.
         view: Name for the views and tables that this needs.
+        trusted: Whether the user typed it; see `ngm.tables.read_table`.
     """
+    if not trusted:
+        _check_untrusted(connection, source)
     if isinstance(source, str) and not source.strip():
         raise ValueError("the name of the table is empty; give a file, a folder or a query")
     query = _open(connection, source, reading or Reading(), called, view)
@@ -62,21 +67,31 @@ def open_source(
 def _open(connection: duckdb.DuckDBPyConnection, source: Source, reading: Reading, called: str, view: str) -> Query:
     if not isinstance(source, str | Path):
         return _in_memory(connection, source, called, view)
-    if isinstance(source, str) and _is_query(source):
+    if isinstance(source, str) and is_query(source):
         return _of_query(connection, source, view)
-    files, name = _files(connection, source), str(source)
+    files, name = files_of(connection, source), str(source)
     kind = _kind(files)
     files = [file for file in files if "://" in file or Path(file).stat().st_size]
     if not files:
         raise ValueError(f"{name} is empty; give a file with {'rows' if kind == 'Parquet' else 'a row per line'}")
     if kind == "text":
         return open_text(connection, name, files, reading, f"{view}_rejects")
-    listed = "[" + ", ".join(f"'{escaped(f)}'" for f in files) + "]"
+    listed, parts = files_to_read(files), _partitions(source, files)
     if kind == "Parquet":
-        return _described(connection, name, f"FROM read_parquet({listed}, union_by_name = true)")
+        return _described(connection, name, f"FROM read_parquet({listed}, union_by_name = true{parts})")
     lines = "format = 'auto'" if kind == "JSON" else "format = 'newline_delimited', ignore_errors = true"
-    query = _described(connection, name, f"FROM read_json({listed}, {lines}, sample_size = -1, union_by_name = true)")
+    sql = f"FROM read_json({listed}, {lines}, sample_size = -1, union_by_name = true{parts}{packing(files)})"
+    query = _described(connection, name, sql)
     return query if kind == "JSON" else _without_broken(query)
+
+
+def _check_untrusted(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+    if not isinstance(source, str):
+        return
+    if is_query(source):
+        check_untrusted(connection, source)
+    elif "://" in source and not is_there(source):
+        raise ValueError(f"{source} is an address that was not typed; give it on the command line if you trust it")
 
 
 def _in_memory(
@@ -134,11 +149,13 @@ def _without_broken(query: Query) -> Query:
 
 
 def _of_query(connection: duckdb.DuckDBPyConnection, text: str, view: str) -> Query:
+    *before, last = statements_of(connection, text)
     with refusals("the query"):
-        *before, last = connection.extract_statements(text)
         if any(statement.type == duckdb.StatementType.ATTACH for statement in before):
             _detach(connection)
         for statement in before:
+            if statement.type == duckdb.StatementType.CREATE:
+                check_create(connection)
             connection.execute(statement)
         connection.execute(f"CREATE TEMP VIEW {view} AS {last.query.strip().rstrip(';')}")
     return _described(connection, "the query", f"FROM temp.{view}", again=False)
@@ -163,27 +180,32 @@ def _described(connection: duckdb.DuckDBPyConnection, name: str, sql: str, again
 # Which files
 
 
-def _is_query(text: str) -> bool:
+def is_query(text: str) -> bool:
+    """Whether a text is a query, and no file of that name is there."""
     words = text.split(maxsplit=1)
-    return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not _is_there(text)
+    return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not is_there(text)
 
 
-def _is_there(text: str) -> bool:
+def is_there(text: str | Path) -> bool:
+    """Whether there is such a file or folder; a query may be too long for a name, or hold what no name can."""
     try:
         return Path(text).exists()
-    except OSError:  # too long for a name
+    except (OSError, ValueError):
         return False
 
 
-def _files(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[str]:
-    """The files of a path, a folder or a pattern; addresses such as s3://... are left to DuckDB."""
+def files_of(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[str]:
+    """The files of a path, a folder or a pattern; addresses such as s3://... are left to DuckDB.
+
+    A name that is there as it stands is that file, whatever signs are in it; else [, * and ? make a pattern.
+    """
     text, path = str(source), Path(source)
-    if "://" in text:
+    if "://" in text and not is_there(path):
         return [text]
     try:
         if path.is_file():
-            return [text]
-    except OSError:
+            return [str(path)]
+    except (OSError, ValueError):
         raise ValueError(
             f"{shorten(text)!r} is too long for a file; a query starts with SELECT, FROM, WITH or the like"
         ) from None
@@ -199,6 +221,16 @@ def _files(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[st
         return [str(file) for (file,) in found]
     there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     raise FileNotFoundError(f"{text} is not there{nearest(path.name, there)}; give a file, a folder or a query")
+
+
+def _partitions(source: str | Path, files: Sequence[str]) -> str:
+    """Option for DuckDB: folders such as year=2024 are a column where they are below the folder or in the pattern."""
+    path = Path(source)
+    if is_there(path):
+        below = [Path(file).relative_to(path).parent.parts for file in files] if path.is_dir() else []
+        if not any("=" in part for parts in below for part in parts):
+            return ", hive_partitioning = false"
+    return ""
 
 
 def _hidden(path: Path) -> bool:

@@ -70,7 +70,9 @@ class Table:
         return _plain(found["c"])
 
 
-def read_table(source: Source | Table, delimiter: str | None = None, header: bool | None = None) -> Table:
+def read_table(
+    source: Source | Table, delimiter: str | None = None, header: bool | None = None, *, trusted: bool = True
+) -> Table:
     """Reads a table, whatever it is kept in.
 
     Args:
@@ -79,6 +81,8 @@ def read_table(source: Source | Table, delimiter: str | None = None, header: boo
         delimiter: What separates the fields of a text file; found out where not given.
         header: Whether the first row of a text file holds the names; found out where not given. Without one
             columns are called column0, column1, ...
+        trusted: False for a source that came with somebody's file: a local file, or a query that is one SELECT over
+            local files, read without extensions, attached databases or the network.
 
     >>> table = read_table({"id": ["a", "b"], "size": [3, 4]})
     >>> table, table.column("size").tolist()
@@ -86,8 +90,8 @@ def read_table(source: Source | Table, delimiter: str | None = None, header: boo
     """
     if isinstance(source, Table):
         return source
-    connection = connect()
-    query = open_source(connection, source, Reading(delimiter, header))
+    connection = connect(restricted=not trusted)
+    query = open_source(connection, source, Reading(delimiter, header), trusted=trusted)
     count, bad = load(connection, query, "loaded", [c for c in query.columns if _is_id(c)])
     return Table(query.name, query.columns, count, connection, f"FROM {WORK}.loaded", bad, query.header, query.hint)
 

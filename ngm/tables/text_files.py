@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from ngm.tables.forms import Form, cut, distinct, is_number, only_numbers, read_form, shorten, usual_width
-from ngm.tables.query import Query, escaped, quoted, refusals
+from ngm.tables.query import Query, escaped, files_to_read, packing, quoted, refusals
 
 _LINES_READ = 1000
 _PACKED = (".gz", ".zst")
@@ -210,13 +210,14 @@ def _sql(parts: Sequence[_Part], form: Form, quotes: bool, rejects: str) -> str:
     """Rows of all parts; those that are laid out alike are read together."""
     quote = '"' if quotes else ""
     reads = []
-    for (skip, header, names), alike in groupby(parts, key=lambda part: (part.skip, part.header, part.names)):
+    for (skip, header, names), group in groupby(parts, key=lambda part: (part.skip, part.header, part.names)):
+        alike = [part.file for part in group]
         columns = ", ".join(f"'{escaped(n)}': 'VARCHAR'" for n in names)
         reads.append(
-            f"FROM read_csv({_listed([part.file for part in alike])}, auto_detect = false, "
+            f"FROM read_csv({files_to_read(alike)}, auto_detect = false, "
             f"delim = '{escaped(form.delimiter)}', quote = '{quote}', escape = '{quote}', header = {header}, "
             f"skip = {skip}, columns = {{{columns}}}, store_rejects = true, rejects_limit = 0, "
-            f"rejects_table = '{rejects}', rejects_scan = '{rejects}_scan')"
+            f"rejects_table = '{rejects}', rejects_scan = '{rejects}_scan', hive_partitioning = false{packing(alike)})"
         )
     if len(reads) == 1:
         return reads[0]
@@ -226,10 +227,7 @@ def _sql(parts: Sequence[_Part], form: Form, quotes: bool, rejects: str) -> str:
 
 def _lines_of(files: Sequence[str]) -> str:
     return (
-        f"read_csv({_listed(files)}, auto_detect = false, delim = '\x01', quote = '', escape = '', header = false, "
-        "columns = {'line': 'VARCHAR'}, ignore_errors = true)"
+        f"read_csv({files_to_read(files)}, auto_detect = false, delim = '\x01', quote = '', escape = '', "
+        "header = false, columns = {'line': 'VARCHAR'}, ignore_errors = true, hive_partitioning = false"
+        f"{packing(files)})"
     )
-
-
-def _listed(files: Sequence[str]) -> str:
-    return "[" + ", ".join(f"'{escaped(f)}'" for f in files) + "]"

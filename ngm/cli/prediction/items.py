@@ -12,7 +12,7 @@ from ngm.cli.prediction.predicted import Column, sql_type
 from ngm.features import Features, Made, Nodes
 from ngm.features.nodes import as_key
 from ngm.names import nearest
-from ngm.store import GraphData, first_of, open_graph
+from ngm.store import GraphData, first_of, is_graph_folder, open_graph
 from ngm.tables.guesses import SOURCES, TARGETS
 from ngm.tables.query import missing_column
 from ngm.tables.stream import Stream, open_stream
@@ -74,14 +74,9 @@ class Asked:
     spill: Path
 
 
-def is_graph(source: str) -> bool:
-    """Whether it is a graph folder."""
-    return (Path(source) / "graph.json").is_file()
-
-
 def opened(source: str, asked: Asked) -> Stream:
     """The table of a source: that of the nodes where it is a graph folder."""
-    if not is_graph(source):
+    if not is_graph_folder(source):
         return open_stream(source, asked.delimiter, asked.header, asked.spill)
     nodes = Path(source) / "nodes.parquet"
     if not nodes.exists():

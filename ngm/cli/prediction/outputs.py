@@ -12,7 +12,7 @@ from typing import TextIO, TypeAlias
 from ngm.cli.prediction.predicted import Column
 from ngm.files import beside, file_written_whole
 from ngm.tables.ingest import copy_to
-from ngm.tables.query import connect, escaped, quoted, refusals
+from ngm.tables.query import connect, file_to_read, quoted, refusals
 
 Write: TypeAlias = Callable[[Sequence[Sequence[object]]], None]
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
@@ -76,8 +76,8 @@ def _to_parquet(lines: Path, file: Path, columns: Sequence[Column]) -> None:
     types = ", ".join(f"'c{i}': '{c.type}'" for i, c in enumerate(columns))  # names may differ in case only
     wanted = ", ".join(f"c{i} AS {quoted(c.name)}" for i, c in enumerate(columns))
     rows = (
-        f"SELECT {wanted} FROM read_csv('{escaped(str(lines))}', auto_detect = false, header = true, delim = ',', "
-        f"quote = '\"', escape = '\"', columns = {{{types}}})"
+        f"SELECT {wanted} FROM read_csv({file_to_read(lines)}, auto_detect = false, header = true, delim = ',', "
+        f"quote = '\"', escape = '\"', columns = {{{types}}}, hive_partitioning = false)"
     )
     with refusals(str(file)):
         connect().execute(copy_to(rows, file))

@@ -13,6 +13,7 @@ from ngm.cli.training.told import Call, Told
 from ngm.methods.classifier import NGMClassifier
 from ngm.names import nearest
 from ngm.run import FORMAT, VERSION
+from ngm.tables.sources import is_there
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "scaling")  # which edges with an alpha above 0 have
@@ -40,11 +41,13 @@ class Asked:
         told: Of the data.
         call: Of this call.
         settings: Fields of the estimator that were given, or that a file has.
+        source_typed: Whether the table was named on the command line; that of a file may be somebody else's.
     """
 
     told: Told
     call: Call
     settings: Mapping[str, object]
+    source_typed: bool = True
 
 
 def asked(given: Mapping[str, object]) -> Asked:
@@ -64,7 +67,8 @@ def asked(given: Mapping[str, object]) -> Asked:
         instead.add("seeds")  # of the comparison that is not wanted
     told, kept = ({}, {}) if call.config is None else read_config(call.config, instead)
     _check_there(told.get("source"))
-    return Asked(Told(**{**told, **mine}), call, {**kept, **own})  # type: ignore[arg-type]
+    typed = "source" not in told or "source" in mine
+    return Asked(Told(**{**told, **mine}), call, {**kept, **own}, typed)  # type: ignore[arg-type]
 
 
 def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object], dict[str, object]]:
@@ -100,7 +104,7 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
 def _check_there(source: object) -> None:
     """A file that the run names may be elsewhere; patterns and queries are seen to where they are read."""
     path = Path(str(source))
-    if source is None or path.is_absolute() or any(sign in str(source) for sign in " *?[") or path.exists():
+    if source is None or path.is_absolute() or any(sign in str(source) for sign in " *?[:") or is_there(path):
         return
     raise FileNotFoundError(f"{source} is not there (relative to where the run was trained; give the table as well)")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from ngm.features import Features, Read, X
 from ngm.graph import Graph
 from ngm.networks import TEXT_NETWORKS
 from ngm.store import GraphData, open_graph
+from ngm.store import is_graph_folder as is_graph_folder
 from ngm.tables import Table, read_table
 
 _REMEDY = "a node is a row, so build the graph from this table"
@@ -92,20 +92,16 @@ class Data:
         return self.features.kind == "columns" and any(h != "numbers" for h in self.features.holds.values())
 
 
-def is_graph_folder(source: str) -> bool:
-    """Whether a source is a folder that `ngm build`, `ngm ingest` or `Graph.save` wrote."""
-    return (Path(source) / "graph.json").is_file()
-
-
-def read_data(told: Told, network: str | None, seed: int) -> Data:
+def read_data(told: Told, network: str | None, seed: int, trusted: bool = True) -> Data:
     """Reads everything that training needs; what is odd is warned of.
 
     Args:
         told: What is where.
         network: Its name; None for the one that goes with the data.
         seed: Of the graph that is made, and of inputs made from the graph.
+        trusted: Whether the table was named on the command line; see `read_table`.
     """
-    folder, table = _opened(told)
+    folder, table = _opened(told, trusted)
     for line in bad_lines(table):
         warnings.warn(line, UserWarning, stacklevel=1)
     label = told.label
@@ -136,7 +132,7 @@ def read_data(told: Told, network: str | None, seed: int) -> Data:
     return Data(table, label, target, features, x, joined, id_column, ids, texts)
 
 
-def _opened(told: Told) -> tuple[GraphData | None, Table]:
+def _opened(told: Told, trusted: bool) -> tuple[GraphData | None, Table]:
     """The graph folder, if one is given as the source or by --graph, and the table."""
     source = told.source or ""
     if is_graph_folder(source):
@@ -144,7 +140,7 @@ def _opened(told: Told) -> tuple[GraphData | None, Table]:
         if folder.nodes is None:
             raise ValueError(f"{source} has no table of nodes, so no labels; give it to ngm ingest as --nodes")
         return folder, folder.nodes
-    table = read_table(source, told.delimiter, told.header)
+    table = read_table(source, told.delimiter, told.header, trusted=trusted)
     if told.graph is None:
         return None, table
     data = open_graph(told.graph)
