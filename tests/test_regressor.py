@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,8 @@ import torch
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 
-from ngm import Graph, LabeledKFold, NGMRegressor
+from ngm import Graph, LabeledKFold, NGMRegressor, load
+from ngm.methods.regressor import PartlyLabeledWarning
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
 N = 24
@@ -43,8 +46,15 @@ def test_a_constant_target_is_moved_but_not_scaled() -> None:
 
 @pytest.mark.parametrize(
     "y",
-    [FEW.tolist(), [None if v != v else v for v in FEW], pd.Series(FEW), torch.from_numpy(FEW)],
-    ids=["list", "None", "series", "tensor"],
+    [
+        FEW.tolist(),
+        [None if v != v else v for v in FEW],
+        pd.Series(FEW),
+        torch.from_numpy(FEW),
+        np.array([pd.NA if v != v else v for v in FEW], dtype=object),
+        np.ma.array(np.nan_to_num(FEW), mask=np.isnan(FEW)),
+    ],
+    ids=["list", "None", "series", "tensor", "NA", "masked"],
 )
 def test_every_way_to_write_the_same_numbers_gives_the_same_predictions(y: object) -> None:
     plain = NGMRegressor(**SMALL).fit(X, FEW, graph=GRAPH)
@@ -60,12 +70,55 @@ def test_minus_one_is_a_number() -> None:
 
 def test_several_columns_are_scaled_each_by_itself() -> None:
     y = np.stack([FEW, 1000 * X[:, 1]], axis=1)
+    y[14:, 1] = np.nan
     model = NGMRegressor(**SMALL).fit(X, y, graph=GRAPH)
-    assert model.num_labeled_ == 14  # a row with a NaN in any column is unlabelled
+    assert model.num_labeled_ == 14
     np.testing.assert_allclose(model.mean_, y[:14].mean(axis=0))
     np.testing.assert_allclose(model.scale_, y[:14].std(axis=0))
     assert model.predict(X).shape == (N, 2)
     assert model.score(X, y) == pytest.approx(r2_score(y[:14], model.predict(X)[:14]))
+
+
+def test_rows_with_a_number_in_some_columns_only_are_unlabelled_with_a_warning() -> None:
+    y = np.stack([FEW, 1000 * X[:, 1]], axis=1)
+    text = r"^10 of 24 rows of y have a number in some of their 2 columns only \(row 14 is the first\) and count as "
+    with pytest.warns(PartlyLabeledWarning, match=text):
+        model = NGMRegressor(**SMALL).fit(X, y, graph=GRAPH)
+    assert model.num_labeled_ == 14
+    with pytest.warns(PartlyLabeledWarning, match=text):
+        assert model.score(X, y) == pytest.approx(r2_score(y[:14], model.predict(X[:14])))
+    tests = [test for _, test in LabeledKFold(2, stratify=False).split(X, y)]
+    assert sorted(np.concatenate(tests).tolist()) == list(range(14))
+
+
+def test_numbers_far_from_0_keep_their_differences(tmp_path: Path) -> None:
+    seconds = 1.7e9 + 60 * X[:, 0].astype(np.float64)
+    settings = SMALL | {"epochs": 300, "hidden": (32,)}
+    model = NGMRegressor(**settings).fit(X, seconds, graph=GRAPH)
+    near = NGMRegressor(**settings).fit(X, seconds - 1.7e9, graph=GRAPH)
+    assert model.predict(X).dtype == np.float64
+    assert model.score(X, seconds) > 0.98
+    np.testing.assert_allclose(model.predict(X) - 1.7e9, near.predict(X), atol=0.5)
+    again = load(model.save(tmp_path / "run"))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert np.array([float(v) for v in model._say_targets(torch.from_numpy(seconds)[:, None])]) == pytest.approx(
+        seconds, abs=1e-3 * seconds.std()
+    )
+    file = model.export("torch", tmp_path / "model.pt2")
+    found = torch.export.load(file).module()(torch.from_numpy(X))["prediction"]
+    np.testing.assert_allclose(found[:, 0].numpy() - 1.7e9, model.predict(X) - 1.7e9, atol=1e-3)
+
+
+def test_the_number_of_digits_grows_with_the_mean_over_the_scale() -> None:
+    for shift, digits in ((0.0, 6), (50.0, 6), (1.7e9, 14)):
+        assert NGMRegressor(**SMALL | {"epochs": 1}).fit(X, shift + 10 * X[:, 0].astype(np.float64)).digits_ == digits
+
+
+@pytest.mark.parametrize(("wrong", "shown"), [("much", "'much'"), (object, "<class 'object'>")])
+def test_what_is_no_number_is_named(wrong: object, shown: str) -> None:
+    y = np.array([*FEW[:-1].tolist(), wrong], dtype=object)
+    with pytest.raises(ValueError, match=f"^y holds {shown}; give numbers, NaN where unlabelled$"):
+        NGMRegressor(**SMALL).fit(X, y)
 
 
 def test_score_is_r_squared_over_labelled_rows() -> None:

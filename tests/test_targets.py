@@ -6,11 +6,14 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 from numpy.typing import ArrayLike
 
-from ngm.methods.targets import as_array, check_length, encode_classes, unlabeled_rows
+from ngm import CoTraining, Graph, LabeledKFold, LabelPropagation, NGMClassifier, SelfTraining, diagnose
+from ngm.comparators.linear import LinearSoftmax
+from ngm.methods.targets import UnlabeledStringWarning, as_array, check_length, encode_classes, unlabeled_rows
 
 WAYS = {
     "list of integers": [2, 5, -1, 2],
@@ -25,6 +28,9 @@ WAYS = {
     "series with NA": pd.Series([2, 5, None, 2], dtype="Int64"),
     "objects with NA": np.array([2, 5, pd.NA, 2], dtype=object),
     "categorical": pd.Categorical([2, 5, None, 2]),
+    "masked": np.ma.array([2, 5, 7, 2], mask=[False, False, True, False]),
+    "bfloat16": torch.tensor([2, 5, -1, 2], dtype=torch.bfloat16),
+    "polars": pl.Series([2, 5, None, 2]),
 }
 
 
@@ -47,6 +53,15 @@ WORDS = {
     "series": pd.Series(["dog", "cat", None, "dog"]),
     "string series": pd.Series(["dog", "cat", None, "dog"], dtype="string"),
     "categorical series": pd.Series(["dog", "cat", None, "dog"], dtype="category"),
+    "objects with NaT": np.array(["dog", "cat", pd.NaT, "dog"], dtype=object),
+    "polars": pl.Series(["dog", "cat", None, "dog"]),
+    "polars categories": pl.Series(["dog", "cat", None, "dog"], dtype=pl.Categorical),
+    "masked": np.ma.array(["dog", "cat", "owl", "dog"], mask=[False, False, True, False]),
+    "strings with -1": np.array(["dog", "cat", -1, "dog"]),
+    "strings with -1.0": np.array(["dog", "cat", -1.0, "dog"]),
+    "strings with NaN": np.array(["dog", "cat", np.nan, "dog"]),
+    "strings with NA": np.array(["dog", "cat", pd.NA, "dog"], dtype=object).astype(str),
+    "strings with NaT": np.array(["dog", "cat", pd.NaT, "dog"], dtype=object).astype(str),
 }
 
 
@@ -56,6 +71,53 @@ def test_words_are_read_alike_however_they_are_written(y: ArrayLike) -> None:
     assert encoded.classes.tolist() == ["cat", "dog"]
     assert encoded.targets.tolist() == [1, 0, -1, 1]
     assert encoded.labeled.tolist() == [True, True, False, True]
+
+
+WRITTEN = {
+    "list": ["dog", "cat", "-1", "dog"],
+    "objects": np.array(["dog", "cat", "-1", "dog"], dtype=object),
+    "series": pd.Series(["dog", "cat", "nan", "dog"]),
+    "categorical": pd.Categorical(["dog", "cat", "<NA>", "dog"]),
+    "polars": pl.Series(["dog", "cat", "NaT", "dog"]),
+    "strings of any length": np.array(["dog", "cat", "-1", "dog"], dtype=np.dtypes.StringDType()),
+    "strings with None": np.array(["dog", "cat", None, "dog"], dtype=object).astype(str),
+}
+
+
+@pytest.mark.parametrize("y", WRITTEN.values(), ids=WRITTEN)
+def test_marks_that_a_user_wrote_as_strings_are_unlabelled_with_a_warning(y: ArrayLike) -> None:
+    mark = str(as_array(y)[2])
+    with pytest.warns(UnlabeledStringWarning, match=re.escape(f"read as unlabelled: {mark!r} (1 rows)")):
+        encoded = encode_classes(y, 4)
+    assert encoded.classes.tolist() == ["cat", "dog"]
+    assert encoded.targets.tolist() == [1, 0, -1, 1]
+
+
+def test_words_that_only_contain_a_mark_are_classes() -> None:
+    assert encode_classes(np.array(["-10", "nano", "none", "NaN"]), 4).labeled.all()
+
+
+def test_no_estimator_learns_a_class_from_marks_in_an_array_of_strings() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3)).astype(np.float32)
+    graph = Graph.from_edges(rng.integers(40, size=(120, 2)), num_nodes=40)
+    truth = np.where(x[:, 0] > 0, "ham", "spam")
+    y = np.array([name if i < 20 else -1 for i, name in enumerate(truth)])
+    assert y.dtype.kind == "U"
+    small = NGMClassifier(hidden=(4,), epochs=2, alpha_ll=0.1, alpha_lu=0.1, alpha_uu=0.1)
+    models = [
+        small.fit(x, y, graph=graph),
+        SelfTraining(small, rounds=1).fit(x, y, graph=graph),
+        CoTraining(small, rounds=1).fit(x, y, graph=graph),
+        LabelPropagation().fit(None, y, graph=graph),
+        LinearSoftmax().fit(x, y),
+    ]
+    for model in models:
+        assert model.classes_.tolist() == ["ham", "spam"], type(model)
+    assert models[0].num_labeled_ == 20
+    assert models[0].score(x, y) == models[0].score(x[:20], y[:20])
+    assert diagnose(graph, y).classes == ("ham", "spam")
+    assert sorted(i for _, test in LabeledKFold(4).split(x, y) for i in test) == list(range(20))
 
 
 def test_words_all_of_which_are_labels_need_no_objects() -> None:
@@ -144,7 +206,6 @@ def test_a_row_is_unlabelled_only_if_nothing_in_it_is_known() -> None:
     assert unlabeled_rows(np.array([[np.nan, -1], [np.nan, 1]])).tolist() == [True, False]
     assert unlabeled_rows(np.array([[None, None], [None, 1]], dtype=object)).tolist() == [True, False]
     assert unlabeled_rows(np.array([0, 255], dtype=np.uint8)).tolist() == [False, False]
-    assert unlabeled_rows(np.array(["-1", "nan"])).tolist() == [False, False]
 
 
 def test_arrays_are_taken_as_they_are() -> None:

@@ -175,6 +175,7 @@ KINDS = "give a share of the labelled rows (0.2, say), ids of labelled rows, a m
         ([3, 40], "validation names row 40; give ids between 0 and 39"),
         ([3, -1], "validation names row -1; give ids between 0 and 39"),
         ([3, 35], "validation row 35 has no label; give rows whose y is known"),
+        ([4, 3, 3, 3], "validation names row 3 3 times, which would count as often; name each row once"),
         (list(range(30)), "validation takes all 30 labelled rows; leave some for training"),
         (([[0.0] * 4] * 2, [0]), "x has 2 rows, y has 1; give a target per row, -1 or NaN where unlabelled"),
         (([[0.0] * 4] * 2, [0, -1]), "row 1 of the y of validation has no label; leave such rows out"),
@@ -242,6 +243,18 @@ def test_folds_of_whole_numbers_are_not_stratified_where_told_so() -> None:
     y = np.array([-1.0, 0.0, 1.0, np.nan, 2.0, 3.0])
     scored = [test.tolist() for _, test in LabeledKFold(5, stratify=False).split(np.zeros((6, 1)), y)]
     assert sorted(row for rows in scored for row in rows) == [0, 1, 2, 4, 5]
+
+
+def test_folds_of_numbers_know_none_as_unlabelled() -> None:
+    y = np.array([-1.0, 0.0, 1.0, None, 2.0, 3.0], dtype=object)
+    scored = [test.tolist() for _, test in LabeledKFold(5, stratify=False).split(np.zeros((6, 1)), y)]
+    assert sorted(row for rows in scored for row in rows) == [0, 1, 2, 4, 5]
+
+
+def test_folds_of_words_need_not_be_stratified() -> None:
+    y = np.array(["a", "b", "a", None, "b"], dtype=object)
+    scored = [test.tolist() for _, test in LabeledKFold(4, stratify=False).split(np.zeros((5, 1)), y)]
+    assert sorted(row for rows in scored for row in rows) == [0, 1, 2, 4]
 
 
 def test_validation_never_takes_the_last_label_of_a_class() -> None:

@@ -33,7 +33,9 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     """Trains a network on few labelled and many unlabelled rows joined by a graph; predicts without the graph.
 
     y is (n,) integers or strings with -1, None or NaN for unlabelled rows; or (n, L) zeros and ones where a row may
-    have several labels; or (n, C) shares that add up to 1 (soft labels). x has a row for every node of the graph: a
+    have several labels; or (n, C) shares that add up to 1 (soft labels). The strings "-1", "-1.0", "nan", "None",
+    "<NA>" and "NaT", which numpy and pandas make of missing values beside strings, mark unlabelled rows too, with an
+    `UnlabeledStringWarning` where they may have been meant as a class. x has a row for every node of the graph: a
     table, or a list of strings for networks that read texts. Nodes without edges and labels (test nodes left out of the
     graph) take no part in training.
 

@@ -1,7 +1,8 @@
 """Trained networks as files for other programs: ONNX, or the archive of `torch.export`; checked before they are kept.
 
 A file holds the network alone, as prediction needs it: no graph, no rows of anybody's data. Classifiers give `logits`
-and `probabilities`, regressors give `prediction` in the units of y.
+and `probabilities`, regressors give `prediction` in the units of y: the network computes in its own precision, its
+output is brought to these units in float64.
 """
 
 from __future__ import annotations
@@ -104,12 +105,12 @@ class _Outputs(nn.Module):
         self.network = network
         self.squash = estimator._squash if hasattr(estimator, "classes_") else None
         for name in ("mean_", "scale_"):  # of a regressor's targets
-            self.register_buffer(name, torch.as_tensor(getattr(estimator, name, 0.0)).to(estimator.dtype_))
+            self.register_buffer(name, torch.as_tensor(getattr(estimator, name, 0.0)).double())
 
     def forward(self, x: Rows) -> dict[str, Tensor]:
         logits = self.network(x)
         if self.squash is None:
-            return {"prediction": logits * self.scale_ + self.mean_}
+            return {"prediction": logits.double() * self.scale_ + self.mean_}
         return {"logits": logits, "probabilities": self.squash(logits)}
 
 
@@ -208,13 +209,15 @@ def _check(estimator: NGMEstimator, run: _Run, batches: list[Rows], path: Path) 
     """Largest difference between what the file and the estimator's own network give; an error where it is large."""
     network = _Outputs(estimator, estimator.network_).to(estimator.device).eval()
     largest = 0.0
+    shift, scale = getattr(estimator, "mean_", 0.0), getattr(estimator, "scale_", 1.0)
     for rows in batches:
         moved = _each(rows, lambda part: part.to(estimator.device))
         wanted = {name: values.cpu().numpy() for name, values in network(moved).items()}
         found = run(rows)
         for name, values in wanted.items():
             apart = float(np.abs(values - found[name]).max(initial=0.0))
-            if not np.allclose(values, found[name], rtol=TOLERANCE, atol=TOLERANCE):
+            one, other = ((v - shift) / scale for v in (values, found[name]))  # numbers as the network gives them
+            if not np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE):
                 raise RuntimeError(
                     f"{path.name} was not kept: its {name} differ from the network's by {apart:.2g} for "
                     f"{_count(rows)} rows, {TOLERANCE:g} at most would be right; does the network draw random numbers?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -16,18 +18,24 @@ from torch import Tensor
 
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given
-from ngm.methods.targets import check_length
+from ngm.methods.targets import check_length, without_missing
 from ngm.run import JSON
 from ngm.sampling import node_weights
+
+_DIGITS = 6  # significant ones in which numbers are written, where their mean is not far from 0
+
+
+class PartlyLabeledWarning(UserWarning):
+    """Rows with a number in some columns of y only count as unlabelled."""
 
 
 @dataclass(eq=False, repr=False)
 class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     """Trains a network on rows with and without numbers, joined by a graph; predicts without the graph.
 
-    y is (n,) or (n, T) numbers; NaN, and only NaN, marks unlabelled rows. Targets are brought to mean 0 and standard
-    deviation 1 for training, so that an alpha means the same on any scale. The settings are those of
-    `NGMClassifier`.
+    y is (n,) or (n, T) numbers; NaN (or None, NA), and only that, marks unlabelled rows. A row with NaN in some of its
+    columns is unlabelled too, with a `PartlyLabeledWarning`. Targets are brought to mean 0 and standard deviation 1 for
+    training, so that an alpha means the same on any scale. The settings are those of `NGMClassifier`.
 
     >>> x = np.linspace(0, 1, 20, dtype=np.float32)[:, None]
     >>> NGMRegressor(epochs=200).fit(x, 3 * x[:, 0] + 1).predict(x[:2]).round().tolist()
@@ -35,24 +43,24 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     """
 
     def predict(self, x: Given) -> NDArray[np.floating]:
-        """(n,) or (n, T) numbers."""
+        """(n,) or (n, T) float64 numbers: far from 0, as times in seconds are, float32 cannot tell them apart."""
         raw = self._run(x, lambda rows: self.network_(rows))
-        output = (raw * self.scale_ + self.mean_).astype(raw.dtype)
+        output: NDArray[np.floating] = raw.astype(np.float64) * self.scale_ + self.mean_
         return output if self.many_ else output[:, 0]
 
     def score(self, x: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R squared over the labelled rows."""
         predicted = self.predict(x)
-        truth = check_length(y, len(predicted)).astype(np.float64)
-        known = ~np.isnan(truth.reshape(len(truth), -1)).any(axis=1)
+        truth, _ = _numbers(y, len(predicted))
+        known = _complete(truth)
         if not known.any():
             raise ValueError(f"none of the {len(truth)} rows has a number; score needs some")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(r2_score(truth[known], predicted[known], sample_weight=weight))
+        return float(r2_score(truth[known], predicted[known].reshape(-1, truth.shape[1]), sample_weight=weight))
 
     def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
         numbers, self.many_ = _numbers(y, rows)
-        labeled = ~np.isnan(numbers).any(axis=1)
+        labeled = _complete(numbers)
         if not labeled.any():
             raise ValueError(f"none of the {rows} rows has a number (Input y contains NaN only); give some")
         return torch.from_numpy(numbers), torch.from_numpy(labeled)
@@ -90,7 +98,14 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
         return self._say_targets(torch.from_numpy(outputs.double().numpy() * self.scale_ + self.mean_))
 
     def _say_targets(self, targets: Tensor) -> NDArray[np.object_]:
-        return np.array(["; ".join(f"{value:.6g}" for value in row) for row in targets.tolist()], dtype=object)
+        form = f".{self.digits_}g"
+        return np.array(["; ".join(f"{value:{form}}" for value in row) for row in targets.tolist()], dtype=object)
+
+    @property
+    def digits_(self) -> int:
+        """Significant digits that tell numbers of the training targets apart: 6, and more where their mean is large."""
+        away = float(np.max(np.abs(self.mean_) / self.scale_))
+        return min(_DIGITS + int(math.log10(max(away, 1.0))), 17)
 
     def _describe(self) -> dict[str, JSON]:
         return {"mean": self.mean_.tolist(), "scale": self.scale_.tolist(), "many": self.many_}
@@ -105,8 +120,35 @@ def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], bool]:
     """Y as (n, T), and whether the user gave several columns."""
     array = check_length(y, rows)
     many = array.ndim == 2 and array.shape[1] > 1
-    numbers = (array if many else column_or_1d(array, warn=True)).astype(np.float64)
+    try:
+        numbers = without_missing(array if many else column_or_1d(array, warn=True)).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y holds {_not_a_number(array)!r}; give numbers, NaN where unlabelled") from None
     infinite = np.argwhere(np.isinf(numbers))
     if len(infinite):
         raise ValueError(f"y{infinite[0].tolist()} is infinity (Input y contains infinity); give finite numbers or NaN")
     return numbers.reshape(rows, -1), many
+
+
+def _not_a_number(y: NDArray[np.generic]) -> object:
+    for value in y.ravel().tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return y.dtype.name
+
+
+def _complete(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(n,) mask of the rows without a NaN; says how many have both NaN and numbers."""
+    missing = np.isnan(numbers)
+    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+    if len(partly):
+        columns = numbers.shape[1]
+        warnings.warn(
+            f"{len(partly):,} of {len(numbers):,} rows of y have a number in some of their {columns} columns only (row "
+            f"{partly[0]} is the first) and count as unlabelled; fill in the others, or fit a regressor per column",
+            PartlyLabeledWarning,
+            stacklevel=3,
+        )
+    return np.asarray(~missing.any(axis=1))

@@ -1,8 +1,15 @@
-"""Targets as users write them: which rows are unlabelled, classes, label sets and label distributions."""
+"""Targets as users write them: which rows are unlabelled, classes, label sets and label distributions.
+
+Unlabelled rows are marked with -1, None, NaN, pandas' NA or NaT, or are masked. numpy and pandas turn such marks into
+strings when they put them beside strings, so the strings in `UNLABELED_STRINGS` mark unlabelled rows too, in every kind
+of array, list or frame: no class can have one of these names.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from numbers import Number
 from typing import Literal
 
 import numpy as np
@@ -14,6 +21,18 @@ from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
 Task = Literal["classes", "labels", "soft"]
+UNLABELED_STRINGS = (
+    "-1",
+    "-1.0",
+    "nan",
+    "None",
+    "<NA>",
+    "NaT",
+)  # -1, NaN, None, NA and NaT as numpy and pandas spell them
+
+
+class UnlabeledStringWarning(UserWarning):
+    """Strings that may have been meant as a class are read as unlabelled."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +53,18 @@ class Encoded:
 
 
 def unlabeled_rows(y: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """(n,) mask: -1, None or NaN; of (n, L) targets, rows that hold nothing else."""
+    """(n,) mask: -1, None, NaN, NA, NaT or one of `UNLABELED_STRINGS`; of (n, L) targets, rows of nothing else.
+
+    >>> unlabeled_rows(np.array(["ham", "spam", -1])).tolist()
+    [False, False, True]
+    """
     missing = np.zeros(y.shape, dtype=bool)
     if y.dtype.kind in "iuf":
         missing |= np.asarray((y == -1) | (y != y))
+    elif y.dtype.kind in "mM":
+        missing |= np.isnat(y)
+    elif y.dtype.kind in "US":
+        missing |= _string_marks(y)
     elif y.dtype.kind == "O":
         entries = [_is_missing(v) for v in y.ravel()]
         missing |= np.array(entries, dtype=bool).reshape(y.shape)
@@ -45,14 +72,27 @@ def unlabeled_rows(y: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 
 def as_array(y: ArrayLike | Tensor) -> NDArray[np.generic]:
-    """Y as an array; words beside -1, None or NaN stay apart from these (numpy would make them words as well)."""
+    """Y as an array; strings beside -1, None or NaN stay apart from these, and masked entries become None."""
     if isinstance(y, Tensor):
-        out: NDArray[np.generic] = y.detach().cpu().numpy()
+        own = y.detach().cpu()
+        out: NDArray[np.generic] = (own.float() if own.dtype == torch.bfloat16 else own).numpy()
         return out
+    if isinstance(y, np.ma.MaskedArray):
+        values, masked = np.array(y.data, dtype=object), np.ma.getmaskarray(y)
+        values[masked] = None
+        return values if masked.any() else np.asarray(y.data)
     array = np.asarray(y)
     if array.dtype.kind == "U" and isinstance(y, list | tuple) and not all(isinstance(v, str) for v in y):
         return np.array(y, dtype=object)
-    return array
+    return array.astype(object) if array.dtype.kind == "T" else array  # numpy's strings of any length
+
+
+def without_missing(y: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Y with NaN where an array of objects holds None, NA or NaT, so that it can be read as numbers."""
+    if y.dtype.kind != "O":
+        return y
+    entries = [np.nan if _is_null(v) else v for v in y.ravel()]
+    return np.array([*entries, None], dtype=object)[:-1].reshape(y.shape)
 
 
 def check_length(y: ArrayLike, rows: int) -> NDArray[np.generic]:
@@ -70,8 +110,8 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
     """Reads class targets.
 
     Args:
-        y: (n,) integers or strings, -1 / None / NaN = unlabelled; or (n, L) zeros and ones for several labels;
-            or (n, C) shares that add up to 1. A row of -1 or NaN is unlabelled.
+        y: (n,) integers or strings, -1 / None / NaN = unlabelled, as a string too (`UNLABELED_STRINGS`); or (n, L)
+            zeros and ones for several labels; or (n, C) shares that add up to 1. A row of -1 or NaN is unlabelled.
         rows: Number of rows of x.
         classes: The classes that may occur, where they are known already (validation).
     """
@@ -80,6 +120,7 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
         return _encode_rows(array)
     array = column_or_1d(array, warn=True)
     unlabeled = unlabeled_rows(array)
+    _warn_of_strings(array, made_by_numpy=isinstance(y, np.ndarray))
     if unlabeled.all():
         raise ValueError(f"none of the {rows} rows has a label (-1, None and NaN mean unlabelled); label some rows")
     known = array[~unlabeled]
@@ -140,10 +181,45 @@ def labeled_accuracy(predicted: NDArray[np.generic], y: ArrayLike, sample_weight
 
 
 def _is_missing(value: object) -> bool:
-    """None, NaN, pandas' NA, or -1."""
-    if value is None or type(value).__name__ == "NAType":
+    """None, NaN, pandas' NA or NaT, -1, or a string that spells one of these."""
+    if isinstance(value, str):
+        return value in UNLABELED_STRINGS
+    if _is_null(value):
         return True
-    return isinstance(value, float | int | np.number) and bool(value != value or value == -1)
+    return isinstance(value, Number | np.generic) and bool(value != value or value == -1)
+
+
+def _is_null(value: object) -> bool:
+    """None, or pandas' NA or NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _string_marks(y: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Mask of the shape of y: which entries of an array of strings or bytes are in `UNLABELED_STRINGS`."""
+    marks = [mark.encode() if y.dtype.kind == "S" else mark for mark in UNLABELED_STRINGS]
+    return np.asarray(np.isin(y, marks), dtype=np.bool_)
+
+
+def _warn_of_strings(y: NDArray[np.generic], made_by_numpy: bool) -> None:
+    """Says which strings are read as unlabelled, but for those that numpy itself makes of -1 and NaN."""
+    written = y.dtype.kind in "US"
+    if not written and y.dtype.kind != "O":
+        return
+    found = (
+        y[_string_marks(y)].astype(str) if written else [v for v in y.tolist() if isinstance(v, str) and _is_missing(v)]
+    )
+    expected = set(UNLABELED_STRINGS) - {"None"} if written and made_by_numpy else set()
+    names, counts = np.unique(np.array([v for v in found if v not in expected], dtype=str), return_counts=True)
+    if len(names):
+        listed = ", ".join(
+            f"{name!r} ({count:,} rows)" for name, count in zip(names.tolist(), counts.tolist(), strict=True)
+        )
+        warnings.warn(
+            f"y holds strings that are read as unlabelled: {listed}; write -1, None or NaN for unlabelled rows, or "
+            "rename the class",
+            UnlabeledStringWarning,
+            stacklevel=3,
+        )
 
 
 def plain(values: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ngm.methods.checks import check_features
 from ngm.methods.readers import Given, Texts
-from ngm.methods.targets import as_array, unlabeled_rows
+from ngm.methods.targets import as_array, unlabeled_rows, without_missing
 from ngm.rows import Inputs, num_rows, take_rows
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ def _named(ids: Sequence[int], labeled: Tensor) -> Tensor:
     outside = chosen[(chosen < 0) | (chosen >= len(labeled))]
     if len(outside):
         raise ValueError(f"validation names row {int(outside[0])}; give ids between 0 and {len(labeled) - 1}")
+    distinct, times = np.unique(chosen.numpy(), return_counts=True)
+    if (times > 1).any():
+        row, count = int(distinct[times > 1][0]), int(times[times > 1][0])
+        raise ValueError(f"validation names row {row} {count} times, which would count as often; name each row once")
     missing = chosen[~labeled[chosen]]
     if len(missing):
         raise ValueError(f"validation row {int(missing[0])} has no label; give rows whose y is known")
@@ -160,10 +164,19 @@ class LabeledKFold:
         known = np.flatnonzero(~unlabeled_rows(targets))
         fractions = targets.dtype.kind == "f" and bool(np.any(targets[known] % 1))
         continuous = not self.stratify or targets.ndim > 1 or fractions
-        if targets.ndim == 1 and continuous:
-            known = np.flatnonzero(targets == targets)  # among numbers, -1 is one; NaN alone differs from itself
+        if continuous and (targets.ndim == 1 or not self.stratify):  # among numbers, -1 is one
+            known = _rows_with_numbers(targets, known)
         kind = KFold if continuous else StratifiedKFold
         folds = kind(self.n_splits, shuffle=True, random_state=self.seed)
         for _, scored in folds.split(known, None if continuous else targets[known].astype(str)):
             test = known[scored]
             yield np.setdiff1d(np.arange(len(targets)), test), test
+
+
+def _rows_with_numbers(y: NDArray[np.generic], labeled: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ids of the rows without a NaN; the labelled rows where y holds words."""
+    try:
+        numbers = without_missing(y).astype(np.float64).reshape(len(y), -1)
+    except ValueError:
+        return labeled
+    return np.flatnonzero(~np.isnan(numbers).any(axis=1))

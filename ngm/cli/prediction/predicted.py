@@ -20,7 +20,7 @@ from ngm.run import JSON
 
 _SHOWN = 10  # classes
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)[.]0*")
-_SHARE, _NUMBER, _SHORT = ".6f", ".7g", ".4g"
+_SHARE = ".6f"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Numbers:
         """`prediction`, or `prediction_1`, `prediction_2`, ..."""
         many = len(self.model.mean_)
         names = [f"prediction_{i + 1}" for i in range(many)] if many > 1 else ["prediction"]
-        return [Column(name, "DOUBLE", _NUMBER) for name in names]
+        return [Column(name, "DOUBLE", f".{self.model.digits_ + 1}g") for name in names]
 
     def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
         """Values of the columns for some more rows, which are counted."""
@@ -250,8 +250,8 @@ class Numbers:
 
     def summary(self) -> str:
         """Least, mean and largest."""
-        mean = self.total / max(self.count * len(self.model.mean_), 1)
-        return f"numbers from {self.low:{_SHORT}} to {self.high:{_SHORT}}, {mean:{_SHORT}} in the mean"
+        mean, form = self.total / max(self.count * len(self.model.mean_), 1), f".{self.model.digits_ - 2}g"
+        return f"numbers from {self.low:{form}} to {self.high:{form}}, {mean:{form}} in the mean"
 
     def as_json(self) -> dict[str, JSON]:
         """The same for machines."""
