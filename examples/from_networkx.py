@@ -8,7 +8,7 @@ from ngm import inputs
 
 club = nx.karate_club_graph()
 side = np.array([club.nodes[member]["club"] for member in club])  # "Mr. Hi" or "Officer"
-graph = ngm.Graph.from_networkx(club, weight="weight")  # node i is the i-th of club.nodes; weight: contacts
+graph = ngm.Graph.from_networkx(club, weight="weight")  # members 0 to 33 are their own ids; weight: contacts
 print(f"{club} -> {graph}")
 
 y = np.full(len(side), None, dtype=object)  # None = unlabelled

@@ -7,9 +7,11 @@ edges that are already tidy and only checks them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm import graph_files
+from ngm.edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
 
 if TYPE_CHECKING:
     import networkx
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
 Merge = Literal["max", "sum", "mean"]
 Nodes = Tensor | NDArray[np.int64] | NDArray[np.bool_] | Sequence[int]
+
+
+class RenumberedNodesWarning(UserWarning):
+    """Nodes that are integers get other integers as ids."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,11 +57,12 @@ class Graph:
     duplicates: int = 0
 
     def __post_init__(self) -> None:
-        _check(self.edges, self.weight, self.num_nodes)
+        check_edges(self.edges, self.weight, self.num_nodes)
         loops = (self.edges[:, 0] == self.edges[:, 1]).nonzero()
         if len(loops):
             row = int(loops[0, 0])
             raise ValueError(f"edge {row} is {self.edges[row].tolist()}, a self loop; Graph.from_edges drops these")
+        refuse_repeated(self.edges, self.num_nodes, self.directed)
 
     def __repr__(self) -> str:
         """`Graph(3 nodes, 2 undirected edges)`."""
@@ -88,10 +96,10 @@ class Graph:
         >>> Graph.from_edges([[1, 0], [0, 1], [2, 1], [2, 2]])
         Graph(3 nodes, 2 undirected edges)
         """
-        pairs = _as_edges(edges)
-        w = torch.ones(len(pairs)) if weight is None else _as_weight(weight)
+        pairs = as_edges(edges)
+        w = torch.ones(len(pairs)) if weight is None else as_weight(weight)
         count = int(num_nodes) if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
-        _check(pairs, w, count)
+        check_edges(pairs, w, count)
         if merge not in ("max", "sum", "mean"):
             raise ValueError(f"merge is {merge!r}; choose 'max', 'sum' or 'mean'")
         proper = pairs[:, 0] != pairs[:, 1]
@@ -100,12 +108,23 @@ class Graph:
             pairs, w = pairs[proper], w[proper]
         if not directed:
             pairs = pairs.sort(dim=1).values
-        unique, group = torch.unique(pairs[:, 0] * count + pairs[:, 1], return_inverse=True)
-        merged = torch.zeros(len(unique)).scatter_reduce(
+        ends, group = distinct_pairs(pairs, count)
+        merged = torch.zeros(len(ends)).scatter_reduce(
             0, group, w, {"max": "amax", "sum": "sum", "mean": "mean"}[merge], include_self=False
         )
-        ends = torch.stack([unique // max(count, 1), unique % max(count, 1)], dim=1)
-        return cls(count, ends, merged, directed, loops, len(pairs) - len(unique))
+        check_edges(ends, merged, count)  # sums may have become infinite
+        return cls._of_checked(count, ends, merged, directed, loops, len(pairs) - len(ends))
+
+    @classmethod
+    def _of_checked(
+        cls, num_nodes: int, edges: Tensor, weight: Tensor, directed: bool, self_loops: int = 0, duplicates: int = 0
+    ) -> Graph:
+        """A graph of edges that are known to be right, without a second look at each of them."""
+        graph = object.__new__(cls)
+        values = (num_nodes, edges, weight, directed, self_loops, duplicates)
+        for name, value in zip((field.name for field in fields(cls)), values, strict=True):
+            object.__setattr__(graph, name, value)
+        return graph
 
     @classmethod
     def from_scipy(cls, adjacency: sp.spmatrix | sp.sparray, directed: bool = False, merge: Merge = "max") -> Graph:
@@ -125,14 +144,20 @@ class Graph:
         return cls.from_edges(pairs, coo.data[there], coo.shape[0], directed, merge)
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, weight: str = "weight") -> Graph:
-        """Makes a graph from a networkx one; node ids are positions in `graph.nodes`.
+    def from_networkx(
+        cls, graph: networkx.Graph, weight: str = "weight", nodelist: Sequence[Hashable] | None = None
+    ) -> Graph:
+        """Makes a graph from a networkx one; node i is `nodelist[i]`.
 
         Args:
             graph: Graph or DiGraph; parallel edges of a multigraph are merged to the largest weight.
             weight: Edge attribute that holds the weight; 1 where an edge lacks it.
+            nodelist: All nodes in the order of the rows of x and y. Where not given: nodes that are the integers 0 to
+                n - 1 are their own ids, in whatever order they were added; others are numbered as in `graph.nodes`,
+                with a `RenumberedNodesWarning` if they are integers.
         """
-        row = {node: i for i, node in enumerate(graph.nodes)}
+        nodes = _node_order(graph) if nodelist is None else _check_nodelist(graph, nodelist)
+        row = {node: i for i, node in enumerate(nodes)}
         triples = [(row[u], row[v], d.get(weight, 1.0)) for u, v, d in graph.edges(data=True)]
         pairs = np.array([t[:2] for t in triples], dtype=np.int64).reshape(-1, 2)
         return cls.from_edges(pairs, [t[2] for t in triples], len(row), graph.is_directed())
@@ -259,7 +284,7 @@ class Graph:
         gone = torch.zeros(self.num_nodes, dtype=torch.bool)
         gone[self._ids(nodes)] = True
         kept = ~gone[self.edges].any(dim=1)
-        return Graph(self.num_nodes, self.edges[kept], self.weight[kept], self.directed)
+        return Graph._of_checked(self.num_nodes, self.edges[kept], self.weight[kept], self.directed)
 
     def merge(self, other: Graph, how: Merge = "max") -> Graph:
         """Joins the edges of two graphs over the same nodes; edges in both are merged as `how` says."""
@@ -293,53 +318,30 @@ class Graph:
         return np.concatenate([u, v]), np.concatenate([v, u]), np.tile(w, 2)
 
 
-def _as_edges(edges: ArrayLike | Tensor) -> Tensor:
-    """(m, 2) int64 from anything array-like, refusing fractions."""
-    raw = _as_tensor(edges)
-    if raw.numel() == 0:
-        return torch.zeros(0, 2, dtype=torch.int64)
-    if raw.ndim != 2 or raw.shape[1] != 2:
-        raise ValueError(f"edges has shape {tuple(raw.shape)}; give (m, 2), one row of two node ids per edge")
-    pairs = raw.long()
-    if raw.is_floating_point():
-        fraction = (raw != pairs).any(dim=1).nonzero()
-        if len(fraction):
-            row = int(fraction[0, 0])
-            raise ValueError(f"edge {row} is {raw[row].tolist()}; node ids must be whole numbers")
-    return pairs.contiguous()
+def _node_order(graph: networkx.Graph) -> list[Hashable]:
+    """The nodes by their ids: integers from 0 to n - 1 by themselves, others as they were added."""
+    nodes = list(graph.nodes)
+    if not nodes or not all(isinstance(node, Integral) and not isinstance(node, bool) for node in nodes):
+        return nodes
+    if min(nodes) == 0 and max(nodes) == len(nodes) - 1:  # they are distinct
+        return sorted(nodes)
+    warnings.warn(
+        f"the nodes are {len(nodes):,} integers, but not 0 to {len(nodes) - 1}: ids are positions in graph.nodes (node "
+        f"{nodes[0]} is id 0), and rows of x and y have to be in that order; give nodelist=list(graph.nodes) to say so",
+        RenumberedNodesWarning,
+        stacklevel=3,
+    )
+    return nodes
 
 
-def _as_weight(weight: ArrayLike | Tensor) -> Tensor:
-    return _as_tensor(weight).float().reshape(-1)
-
-
-def _as_tensor(values: ArrayLike | Tensor) -> Tensor:
-    if isinstance(values, Tensor):
-        return values
-    return torch.from_numpy(np.require(values, requirements=["C", "W"]))  # copies tables and views torch cannot take
-
-
-def _check(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
-    """Names the first edge that is not right."""
-    if num_nodes < 0:
-        raise ValueError(f"num_nodes is {num_nodes}; it must be at least 0")
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
-        raise ValueError(f"edges has shape {tuple(edges.shape)} and type {edges.dtype}; give (m, 2) int64")
-    if weight.ndim != 1 or weight.dtype != torch.float32:
-        raise ValueError(f"weight has shape {tuple(weight.shape)} and type {weight.dtype}; give (m,) float32")
-    if len(weight) != len(edges):
-        raise ValueError(f"weight has {len(weight)} entries, edges has {len(edges)}; give one weight per edge")
-    if not len(edges):
-        return
-    low, high = edges.aminmax()
-    if low < 0 or high >= num_nodes:
-        row = int(((edges < 0) | (edges >= num_nodes)).any(dim=1).nonzero()[0, 0])
+def _check_nodelist(graph: networkx.Graph, nodelist: Sequence[Hashable]) -> list[Hashable]:
+    nodes = list(nodelist)
+    unknown = next((node for node in nodes if node not in graph), None)
+    if unknown is not None:
+        raise ValueError(f"nodelist has {unknown!r}, which is not a node of the graph; give its nodes, each once")
+    if len(set(nodes)) != len(nodes) or len(nodes) != len(graph):
         raise ValueError(
-            f"edge {row} is {edges[row].tolist()}; node ids run from 0 to {num_nodes - 1}, "
-            "so drop the edge or raise num_nodes"
+            f"nodelist has {len(nodes)} entries, {len(set(nodes))} different, for {len(graph)} nodes; give each "
+            "of them once"
         )
-    if not (torch.isfinite(weight) & (weight >= 0)).all():
-        row = int((~(torch.isfinite(weight) & (weight >= 0))).nonzero()[0, 0])
-        raise ValueError(
-            f"edge {row} ({edges[row].tolist()}) has weight {float(weight[row])}; weights must be finite and at least 0"
-        )
+    return nodes

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import depth_first_order
 
+from ngm.pair_keys import MAX_KEYED_NODES, unique_pairs
+
 Ids = NDArray[np.int64]
 EXPANDED_UP_TO = 5_000_000  # edges; beyond, the loop would take longer than an epoch
 
@@ -34,13 +36,15 @@ def edge_order(edges: Ids, num_nodes: int, seed: int, block: int) -> Ids:
     >>> edge_order(np.array([[0, 1], [2, 3], [0, 4], [2, 5]]), 6, seed=0, block=2).reshape(2, 2).tolist()
     [[2, 0], [3, 1]]
     """
+    if num_nodes > MAX_KEYED_NODES:  # then only nodes with edges are numbered
+        present, place = np.unique(edges, return_inverse=True)
+        edges, num_nodes = place.reshape(-1, 2), len(present)
     shuffled = np.random.default_rng(seed).permutation(num_nodes)  # breaks ties and chooses the starts
     ends = np.sort(shuffled[edges], axis=1)  # (m, 2)
-    pairs, pair_of = np.unique(ends[:, 0] * num_nodes + ends[:, 1], return_inverse=True)
-    low, high = np.divmod(pairs, num_nodes)
-    arrange = _expanded if len(pairs) <= EXPANDED_UP_TO else _depth_first
-    position = np.empty(len(pairs), dtype=np.int64)
-    position[arrange(low, high, num_nodes, block)] = np.arange(len(pairs))
+    low, high, pair_of = unique_pairs(ends[:, 0], ends[:, 1], num_nodes)
+    arrange = _expanded if len(low) <= EXPANDED_UP_TO else _depth_first
+    position = np.empty(len(low), dtype=np.int64)
+    position[arrange(low, high, num_nodes, block)] = np.arange(len(low))
     return np.argsort(position[pair_of], kind="stable")
 
 

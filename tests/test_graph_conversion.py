@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ngm import Graph
+from ngm.graph import RenumberedNodesWarning
 from tests.test_graph import random_graph, weights
 
 # From and to other libraries
@@ -65,6 +66,43 @@ def test_networkx_nodes_of_any_name_become_their_positions() -> None:
     assert weights(graph) == {(2, 3): 2.0, (1, 3): 1.0}
     assert graph.num_nodes == 4
     assert weights(Graph.from_networkx(source, weight="closeness")) == {(2, 3): 7.0, (1, 3): 1.0}
+
+
+def test_networkx_nodes_from_0_to_n_are_their_own_ids_in_whatever_order_they_were_added() -> None:
+    source = nx.Graph()
+    source.add_weighted_edges_from([(np.int64(3), 1, 2.0), (0, 2, 1.0), (2, 3, 4.0)])
+    assert list(source.nodes) == [3, 1, 0, 2]
+    assert weights(Graph.from_networkx(source)) == {(1, 3): 2.0, (0, 2): 1.0, (2, 3): 4.0}
+    digraph = nx.DiGraph([(2, 0), (1, 2)])
+    assert list(weights(Graph.from_networkx(digraph))) == [(1, 2), (2, 0)]
+
+
+def test_other_integers_in_networkx_are_numbered_with_a_warning() -> None:
+    source = nx.Graph([(30, 10), (10, 20)])
+    text = r"^the nodes are 3 integers, but not 0 to 2: ids are positions in graph.nodes \(node 30 is id 0\)"
+    with pytest.warns(RenumberedNodesWarning, match=text):
+        graph = Graph.from_networkx(source)
+    assert list(weights(graph)) == [(0, 1), (1, 2)]
+
+
+def test_a_list_of_nodes_says_which_networkx_node_is_which_row() -> None:
+    source = nx.Graph([(30, 10), (10, 20)])
+    assert list(weights(Graph.from_networkx(source, nodelist=[10, 20, 30]))) == [(0, 1), (0, 2)]
+    assert list(weights(Graph.from_networkx(source, nodelist=list(source.nodes)))) == [(0, 1), (1, 2)]
+    assert list(weights(Graph.from_networkx(nx.Graph([(0, 1), (1, 2)]), nodelist=[1, 0, 2]))) == [(0, 1), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("nodelist", "text"),
+    [
+        ([30, 10, 40], "nodelist has 40, which is not a node of the graph; give its nodes, each once"),
+        ([30, 10], "nodelist has 2 entries, 2 different, for 3 nodes; give each of them once"),
+        ([30, 10, 10], "nodelist has 3 entries, 2 different, for 3 nodes; give each of them once"),
+    ],
+)
+def test_a_list_that_is_not_that_of_the_nodes_is_refused(nodelist: list[int], text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{text}$"):
+        Graph.from_networkx(nx.Graph([(30, 10), (10, 20)]), nodelist=nodelist)
 
 
 def test_a_networkx_digraph_keeps_its_directions() -> None:

@@ -98,7 +98,7 @@ def test_numbers_are_predicted_and_r_squared_is_told(run: Run, monkeypatch: pyte
     out = run("predict", "run", "new.csv", "--label", "worth")[1]
     assert out.splitlines()[1] == f"R2 {told['r2']:.3f} on 10 labelled rows"
     low, high, mean = expected.min(), expected.max(), expected.mean()
-    assert out.splitlines()[0] == f"11 rows: numbers from {low:.4g} to {high:.4g}, {mean:.4g} in the mean"
+    assert out.splitlines()[0] == f"11 rows: numbers from {low:.6g} to {high:.6g}, {mean:.6g} in the mean"
 
 
 def test_r_squared_of_numbers_far_from_zero_is_exact() -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ngm.graph import Graph
 from ngm.inputs.rows import Table, as_table, strongest
+from ngm.pair_keys import unique_pairs
 
 
 def links(
@@ -39,10 +40,9 @@ def links(
     count = num_new if num_new is not None else int(pairs[:, 0].max(initial=-1)) + 1
     w = np.ones(len(pairs), dtype=np.float32) if weight is None else np.asarray(weight, dtype=np.float32).reshape(-1)
     _check(pairs, w, count, graph.num_nodes)
-    joined, group = np.unique(pairs[:, 0] * graph.num_nodes + pairs[:, 1], return_inverse=True)
-    largest = np.zeros(len(joined), dtype=np.float32)
+    new, known, group = unique_pairs(pairs[:, 0], pairs[:, 1], max(graph.num_nodes, count))
+    largest = np.zeros(len(new), dtype=np.float32)
     np.maximum.at(largest, group, w)
-    new, known = np.divmod(joined, max(graph.num_nodes, 1))
     return sp.csr_array((largest, (new, known)), shape=(count, graph.num_nodes))
 
 

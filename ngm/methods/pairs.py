@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from ngm.distances import l2, squared_l2
 from ngm.graph import Graph
+from ngm.pair_keys import pair_keys
 
 _DRAWS = 20  # times that a pair of neighbours is drawn again before it is left out
 
@@ -72,4 +73,4 @@ class PairSampler:
 
 def _keys(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
     """(k,) a number per unordered pair."""
-    return cast("NDArray[np.int64]", pairs.min(axis=0) * num_nodes + pairs.max(axis=0))
+    return pair_keys(pairs.min(axis=0), pairs.max(axis=0), num_nodes)
