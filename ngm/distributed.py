@@ -2,18 +2,42 @@
 
 Alone, everything here does nothing. Started by torchrun or Slurm (or inside a process group that something else,
 such as Ray Train, has made), every rank takes its part of each batch, and the sum of the ranks' gradients is the
-gradient of the whole batch.
+gradient of the whole batch. Decisions are those of rank 0. A rank that fails says why in the store through which the
+processes found each other, and leaves; the others raise `RankError` with that reason instead of waiting for it.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import Store
+
+Value = TypeVar("Value", int, float, str)
+_FAREWELL = 5.0  # seconds that the process with the store stays for the others to read why it failed
+_LOST = (
+    "the connection to another process was lost: it has died or cannot be reached; "
+    "to go on from the last checkpoint, start all processes again with resume"
+)
+
+
+class RankError(RuntimeError):
+    """Another process has failed or died, so this one cannot go on; says which and why, where that is known."""
 
 
 def rank_and_world() -> tuple[int, int]:
@@ -27,49 +51,247 @@ def rank_and_world() -> tuple[int, int]:
 def process_group() -> Iterator[tuple[int, int]]:
     """Joins the process group that torchrun or Slurm describe in the environment, and leaves it at the end.
 
+    The ranks leave together: what rank 0 writes inside is there for all of them after. Inside a process group that is
+    there already, that one is used, and is left as it is.
+
     Yields:
         (rank, world); (0, 1) where the process is alone.
     """
-    rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0")))
-    world = int(os.environ.get("WORLD_SIZE", os.environ.get("SLURM_NTASKS", "1")))
+    rank, world = _rank_and_world_of_environment()
     joined = dist.is_available() and dist.is_initialized()
     if world == 1 or joined or "MASTER_ADDR" not in os.environ:
         yield rank_and_world()
         return
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", rank=rank, world_size=world)
+    group = _join(rank, world)
     try:
         yield rank, world
-    finally:
-        dist.destroy_process_group()
+        _collective(dist.barrier)  # nobody leaves while another still connects, or waits for what rank 0 writes
+    except BaseException as error:
+        group.fail(error)
+        raise
+    dist.destroy_process_group()
 
 
-def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Adds up the gradients of all ranks, in place; a rank whose part of the batch was empty adds nothing."""
+def _rank_and_world_of_environment() -> tuple[int, int]:
+    names = ("RANK", "WORLD_SIZE") if "WORLD_SIZE" in os.environ else ("SLURM_PROCID", "SLURM_NTASKS")
+    values = os.environ.get(names[0], "0"), os.environ.get(names[1], "1")
+    said = f"{names[0]} is {values[0]!r} and {names[1]} is {values[1]!r} in the environment"
+    try:
+        rank, world = int(values[0]), int(values[1])
+    except ValueError:
+        raise ValueError(f"{said}; both must be whole numbers") from None
+    if world < 1 or not 0 <= rank < world:
+        raise ValueError(f"{said}; the ranks of n processes are 0 to n - 1")
+    return rank, world
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A process group that was made here.
+
+    Args:
+        store: Shared by its ranks, and by nobody else.
+        rank: Of this process.
+        world: Number of processes.
+        serves: Whether the store is in this process, and ends with it.
+    """
+
+    store: Store
+    rank: int
+    world: int
+    serves: bool
+
+    def fail(self, error: BaseException) -> None:
+        """Leaves the group because of an error, which the others are told unless they know."""
+        try:
+            if not isinstance(error, RankError):
+                self.store.compare_set("failed", "", f"rank {self.rank} of {self.world} stopped: {_said(error)}")
+            self.store.add("left", 1)
+        except RuntimeError:  # the process with the store has died: nobody is left to tell
+            pass
+        dist.destroy_process_group()  # closes the connections, which ends what the others wait for
+        until = time.monotonic() + (_FAREWELL if self.serves else 0)
+        while time.monotonic() < until and self.store.add("left", 0) < self.world:
+            time.sleep(0.02)
+
+    def why(self) -> str:
+        """Why another rank has left."""
+        try:
+            return self.store.get("failed").decode() if self.store.check(["failed"]) else _LOST
+        except RuntimeError:
+            return _LOST
+
+
+_group: _Group | None = None  # the last one that was joined here
+
+
+def _join(rank: int, world: int) -> _Group:
+    """Makes a process group with keys of its own in the store: those of the groups before are still there."""
+    global _group
+    store, numbers = _store(rank, world, os.environ["MASTER_ADDR"], os.environ.get("MASTER_PORT", ""))
+    own = dist.PrefixStore(f"ngm/{next(numbers)}", store)  # type: ignore[attr-defined]
+    agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == str(True)
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    try:
+        dist.init_process_group(backend, store=own, rank=rank, world_size=world)
+    except dist.DistError as error:
+        raise RankError(f"rank {rank} of {world} could not reach the others: {error}") from error
+    _group = _Group(own, rank, world, serves=rank == 0 and not agent)
+    return _group
+
+
+@cache
+def _store(rank: int, world: int, address: str, port: str) -> tuple[Store, Iterator[int]]:
+    """The store through which the processes find each other, for as long as this one lives; numbers for its groups."""
+    store, _, _ = next(dist.rendezvous("env://", rank, world))  # type: ignore[attr-defined]
+    return store, iter(range(2**62))
+
+
+def _said(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _collective(call: Callable[[], object]) -> None:
+    """Runs what all ranks do together; where another has left, says why."""
+    try:
+        call()
+    except RuntimeError as error:
+        raise RankError(_LOST if _group is None else _group.why()) from error
+
+
+def sum_gradients(parameters: Iterable[nn.Parameter], flags: Tensor | None = None) -> Tensor:
+    """Adds up the gradients of all ranks, in place; a rank whose part of the batch was empty adds nothing.
+
+    Args:
+        parameters: Of the network.
+        flags: (k,) numbers to add up on the way, at no cost: what a rank has to tell the others.
+
+    Returns:
+        (k,) the flags summed over the ranks.
+    """
+    flags = torch.zeros(0) if flags is None else flags
     if rank_and_world()[1] == 1:
-        return
+        return flags
     learned = [p for p in parameters if p.requires_grad]
     for p in learned:
         if p.grad is None:
             p.grad = torch.zeros_like(p)
     flat = torch.cat([p.grad.reshape(-1) for p in learned if p.grad is not None])
-    dist.all_reduce(flat)
+    flat = torch.cat([flat, flags.to(flat)])
+    _collective(lambda: dist.all_reduce(flat))
     start = 0
     for p in learned:
         p.grad = flat[start : start + p.numel()].view_as(p)
         start += p.numel()
+    return flat[start:]
 
 
 def from_first(values: Tensor) -> Tensor:
     """What the first rank has, on every rank: for decisions that all must share."""
+    return _from(values, 0)
+
+
+def _from(values: Tensor, rank: int) -> Tensor:
     if rank_and_world()[1] > 1:
-        values = values.clone()
-        dist.broadcast(values, 0)
+        values = values.detach().clone().contiguous()
+        _collective(lambda: dist.broadcast(values, rank))
     return values
+
+
+def bytes_from(content: bytes, rank: int = 0) -> bytes:
+    """What one rank has, on every rank; the others' content is ignored."""
+    here, world = rank_and_world()
+    if world == 1:
+        return content
+    length = int(_from(torch.tensor([len(content)]), rank))
+    mine = torch.zeros(length, dtype=torch.uint8)
+    if here == rank and content:
+        mine = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+    return _from(mine, rank).numpy().tobytes() if length else b""
+
+
+def text_of_any(text: str) -> str:
+    """The text of the lowest rank that has one, on every rank; empty where none has."""
+    rank, world = rank_and_world()
+    if world == 1:
+        return text
+    lowest = torch.tensor([rank if text else world])
+    _collective(lambda: dist.all_reduce(lowest, dist.ReduceOp.MIN))
+    return bytes_from(text.encode(), int(lowest)).decode() if int(lowest) < world else ""
 
 
 def sum_over_ranks(values: Tensor) -> Tensor:
     """The element-wise sum of `values` over all ranks."""
     if rank_and_world()[1] > 1:
         values = values.clone()
-        dist.all_reduce(values)
+        _collective(lambda: dist.all_reduce(values))
     return values
+
+
+def json_from_first(values: Mapping[str, Value]) -> Mapping[str, Value]:
+    """What the first rank has, on every rank: numbers and strings by their names."""
+    if rank_and_world()[1] == 1:
+        return values
+    shared: dict[str, Value] = json.loads(bytes_from(json.dumps(dict(values), default=float).encode()))
+    return shared
+
+
+def check_same(facts: Mapping[str, int]) -> None:
+    """Refuses to go on where a rank's facts are not those of rank 0."""
+    first = json_from_first(facts)
+    for name, value in facts.items():
+        if first[name] != value:
+            both = f"{value:,} on rank {rank_and_world()[0]}, {first[name]:,} on rank 0"
+            raise ValueError(f"{name} differ: {both}; give all ranks the same data and settings")
+
+
+@contextmanager
+def file_from_first(file: Path) -> Iterator[Path | None]:
+    """A file that the first rank has, for every rank to read; None where it has none.
+
+    Args:
+        file: Read by the first rank; others get a copy that is there for the time being, as their host may not have it.
+    """
+    rank, world = rank_and_world()
+    there = rank == 0 and file.exists()
+    content = bytes_from(file.read_bytes() if there and world > 1 else b"")
+    if rank == 0 or not content:
+        yield file if there else None
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / file.name
+        copy.write_bytes(content)
+        yield copy
+
+
+def share_weights(network: nn.Module) -> None:
+    """Gives every rank the weights and buffers that the first rank has."""
+    if rank_and_world()[1] > 1:
+        network.load_state_dict({name: from_first(t) for name, t in network.state_dict().items()})
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Where there are several ranks, Ctrl-C is noted rather than raised inside, so that all can stop at the same step.
+
+    A second Ctrl-C is raised at once. In threads other than the main one, which get no signals, nothing changes.
+
+    Yields:
+        Whether there was a Ctrl-C; who asks has to see to it.
+    """
+    if rank_and_world()[1] == 1 or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    noted = [False]
+
+    def note(number: int, frame: object) -> None:
+        if noted[0]:
+            raise KeyboardInterrupt
+        noted[0] = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: noted[0]
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -141,6 +141,8 @@ class EdgeLoader:
         self.dtype, self.rank, self.world, self.epoch = dtype, rank, world, 0
         self.labeled = labeled_nodes(self.y) if labeled is None else torch.as_tensor(labeled, dtype=torch.bool)
         _check(num_rows(x), self.y, graphs, batch_size, sampling, labels, order)
+        if world < 1 or not 0 <= rank < world:
+            raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")
         self.node_weight = node_weights(self.labeled, sample_weight)
         self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
         self._arrange()

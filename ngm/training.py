@@ -14,7 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ngm.distributed import rank_and_world, sum_gradients, sum_over_ranks
+from ngm.distributed import (
+    check_same,
+    deferred_interrupt,
+    file_from_first,
+    json_from_first,
+    rank_and_world,
+    share_weights,
+    sum_gradients,
+    sum_over_ranks,
+    text_of_any,
+)
 from ngm.names import nearest
 from ngm.objective import Cost, NGMLoss
 from ngm.run import JSON, Run, load_tensors, save_tensors
@@ -35,7 +45,11 @@ class CollapseWarning(UserWarning):
 
 
 class NonFiniteCostError(ArithmeticError):
-    """A cost term became infinite or NaN."""
+    """A cost term became infinite or NaN; of several ranks, all stop with that of the one that had it."""
+
+
+class _AllInterrupted(KeyboardInterrupt):
+    """A rank got Ctrl-C, and all stop at this step."""
 
 
 @dataclass
@@ -97,37 +111,46 @@ def train(
     Returns:
         The history. Ctrl-C ends training early with the best weights so far; `stopped` tells.
     """
+    check_same(_facts(network, loader, epochs, seed))
+    share_weights(network)
     steps = _optimizer(optimizer, network, learning_rate, weight_decay)
     state = _State(network, steps, average)
-    if resume and run is not None and run.checkpoint.exists():
-        state.load(run.checkpoint)
-        if rank_and_world()[0] == 0:
+    if resume and run is not None:
+        with file_from_first(run.checkpoint) as checkpoint:
+            if checkpoint is not None:
+                state.load(checkpoint)
+        if state.history.epochs and rank_and_world()[0] == 0:
             run.write_history(cast("list[dict[str, JSON]]", state.history.epochs))
     history = state.history
-    try:
-        for epoch in range(len(history.epochs), epochs):
-            if patience is not None and evaluate is not None and epoch - history.best_epoch > patience:
-                history.stopped = "no improvement"
-                break
-            started = time.perf_counter()
-            loader.set_epoch(epoch)
-            with seeded(seed, epoch):
-                record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16, state.step)
-            record = {"epoch": epoch, **record}
-            with state.averaged():
-                if evaluate is not None:
-                    record |= _evaluated(evaluate, network, epoch)
-                record["seconds"] = time.perf_counter() - started
-                _warn_of_collapse(record, history.epochs, loss.scaling)
-                state.take(record)
-            if run is not None and rank_and_world()[0] == 0:
-                state.save(run.checkpoint)
-                run.append_history(cast("dict[str, JSON]", record))
-            if on_epoch is not None:
-                on_epoch(record)
-    except KeyboardInterrupt:
-        history.stopped = "interrupted"
+    with deferred_interrupt() as interrupted:
+        try:
+            for epoch in range(len(history.epochs), epochs):
+                if patience is not None and evaluate is not None and epoch - history.best_epoch > patience:
+                    history.stopped = "no improvement"
+                    break
+                started = time.perf_counter()
+                loader.set_epoch(epoch)
+                with seeded(seed, epoch):
+                    record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16, state.step, interrupted)
+                record = {"epoch": epoch, **record}
+                with state.averaged():
+                    if evaluate is not None:
+                        record |= _evaluated(evaluate, network, epoch)
+                    record["seconds"] = time.perf_counter() - started
+                    _warn_of_collapse(record, history.epochs, loss.scaling)
+                    state.take(record)
+                if run is not None and rank_and_world()[0] == 0:
+                    state.save(run.checkpoint)
+                    run.append_history(cast("dict[str, JSON]", record))
+                if on_epoch is not None:
+                    on_epoch(record)
+            _stop_together("", sum_over_ranks(torch.tensor([0.0, interrupted()])))
+        except KeyboardInterrupt as error:
+            if rank_and_world()[1] > 1 and not isinstance(error, _AllInterrupted):
+                raise  # the others are in the middle of a step
+            history.stopped = "interrupted"
     state.restore_best()
+    share_weights(network)
     return history
 
 
@@ -140,6 +163,7 @@ def _one_epoch(
     clip: float | None,
     bfloat16: bool,
     on_step: Callable[[], None],
+    interrupted: Callable[[], bool],
 ) -> Epoch:
     """One pass over the batches; returns the terms of the objective, summed or averaged as the loss scales them."""
     network.train()
@@ -150,12 +174,11 @@ def _one_epoch(
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             cost: Cost = loss(network, batch if device.type == "cpu" else batch.to(device))
         terms = torch.stack([getattr(cost, name).detach() for name in TERMS]).double().cpu()
-        if not torch.isfinite(terms).all():
-            raise _non_finite(terms, epoch, i)
+        wrong = "" if torch.isfinite(terms).all() else _non_finite(terms, epoch, i)
         steps.zero_grad(set_to_none=True)
-        if cost.total.requires_grad:
+        if cost.total.requires_grad and not wrong:
             cost.total.backward()  # type: ignore[no-untyped-call]
-        sum_gradients(parameters)
+        _stop_together(wrong, sum_gradients(parameters, torch.tensor([float(bool(wrong)), interrupted()])))
         if clip is not None:
             nn.utils.clip_grad_norm_(parameters, clip)
         steps.step()
@@ -166,6 +189,28 @@ def _one_epoch(
     record = dict(zip(TERMS, over_ranks[: len(TERMS)], strict=True))
     world = rank_and_world()[1]
     return record | {"h_norm": over_ranks[-2] / world, "h_spread": over_ranks[-1] / world}
+
+
+def _stop_together(wrong: str, flags: Tensor) -> None:
+    """Stops every rank at this step if one of them has to; flags are (some cost is not finite, some Ctrl-C)."""
+    failed, interrupted = flags.tolist()
+    if failed:
+        raise NonFiniteCostError(text_of_any(wrong))
+    if interrupted:
+        raise _AllInterrupted
+
+
+def _facts(network: nn.Module, loader: EdgeLoader, epochs: int, seed: int) -> dict[str, int]:
+    """What ranks that do not have the same data or settings would differ in."""
+    return {
+        "rows": len(loader.labeled),
+        "labelled rows": int(loader.labeled.sum()),
+        "edges": len(loader.edges),
+        "batches in an epoch": len(loader),
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "epochs": epochs,
+        "seed": seed,
+    }
 
 
 @contextmanager
@@ -298,17 +343,20 @@ def check_optimizer(name: str) -> None:
 def _evaluated(evaluate: Evaluate, network: nn.Module, epoch: int) -> Epoch:
     network.eval()
     with torch.no_grad():
-        metrics = {f"validation_{k}": v for k, v in evaluate(network).items()}
+        # all ranks keep the epoch that is best on rank 0, and stop when it does
+        metrics = {f"validation_{k}": v for k, v in json_from_first(evaluate(network)).items()}
     bad = [f"{name} is {value}" for name, value in metrics.items() if not np.isfinite(value)]
     if bad:
         raise NonFiniteCostError(f"epoch {epoch}: {', '.join(bad)}; {_REMEDY}")
     return metrics
 
 
-def _non_finite(terms: Tensor, epoch: int, batch: int) -> NonFiniteCostError:
+def _non_finite(terms: Tensor, epoch: int, batch: int) -> str:
     named = dict(zip(TERMS, terms.tolist(), strict=True))
     bad = [f"{name} is {value}" for name, value in named.items() if not np.isfinite(value) and name != "total"]
-    return NonFiniteCostError(f"epoch {epoch}, batch {batch}: {', '.join(bad) or 'total is not finite'}; {_REMEDY}")
+    rank, world = rank_and_world()
+    where = f"epoch {epoch}, batch {batch}" + (f", rank {rank} of {world}" if world > 1 else "")
+    return f"{where}: {', '.join(bad) or 'total is not finite'}; {_REMEDY}"
 
 
 def _warn_of_collapse(record: Epoch, before: list[Epoch], scaling: str) -> None:

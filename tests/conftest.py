@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,15 +93,3 @@ def loaders(monkeypatch: pytest.MonkeyPatch) -> list[EdgeLoader]:
 
     monkeypatch.setattr(estimator_module, "EdgeLoader", Noted)
     return made
-
-
-def run_ranks(code: str, world: int, *words: str) -> None:
-    """Runs the code in so many processes that find each other through the environment, as under torchrun."""
-    root = Path(__file__).parent.parent
-    shared = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 20_000)}
-    shared |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root), "WORLD_SIZE": str(world)}
-    command = [sys.executable, "-c", code, *words]
-    running = [
-        subprocess.Popen([*command, str(rank)], cwd=root, env=shared | {"RANK": str(rank)}) for rank in range(world)
-    ]
-    assert [process.wait(timeout=120) for process in running] == [0] * world

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,29 +9,42 @@ import torch
 from torch import nn
 
 from ngm.distributed import process_group, rank_and_world, sum_gradients, sum_over_ranks
-from tests.conftest import run_ranks
-
-FIT = """
-import sys
-import numpy as np
-from ngm import NGMClassifier
-from ngm.distributed import process_group
-from tests.conftest import make_problem
-problem = make_problem()
-model = NGMClassifier(hidden=(8,), epochs=6, batch_size=16, validation=0.3, folder=sys.argv[1], seed=3)
-model.fit(problem.x, problem.y, graph=problem.graph)
-np.save(f"{sys.argv[1]}-{sys.argv[2]}.npy", model.predict_proba(problem.x))
-"""
+from tests.rank_programs import classifier, fit, many_fits, outcome
+from tests.ranks import program, run_ranks
 
 
-def test_two_processes_train_the_network_that_one_trains(tmp_path: Path) -> None:
-    run_ranks(FIT, 1, str(tmp_path / "one"))
-    run_ranks(FIT, 2, str(tmp_path / "two"))
-    alone = np.load(tmp_path / "one-0.npy")
+def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path) -> None:
+    fit(classifier(tmp_path / "resumed", epochs=3))
+    run_ranks(program("fits", tmp_path), 2, ("SLURM_PROCID", "SLURM_NTASKS"))
+    alone = many_fits() | {"resumed": fit(classifier(tmp_path / "whole"))}
     for rank in range(2):
-        np.testing.assert_allclose(np.load(tmp_path / f"two-{rank}.npy"), alone, atol=1e-5)
-    files = sorted(path.name for path in (tmp_path / "two").iterdir())
-    assert files == sorted(path.name for path in (tmp_path / "one").iterdir())  # written once, by rank 0
+        found = np.load(tmp_path / f"rank{rank}.npz")
+        assert set(found) == set(alone)
+        for name, expected in alone.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=f"{name}, rank {rank}")
+    files = sorted(path.name for path in (tmp_path / "resumed").iterdir())
+    assert files == sorted(path.name for path in (tmp_path / "whole").iterdir())  # written once, by rank 0
+    begun = fit(classifier(tmp_path / "begun", resume=True))  # by two processes, and ended by one
+    np.testing.assert_allclose(begun, alone["resumed"], atol=1e-5)
+
+
+def test_what_goes_wrong_on_one_rank_ends_all_of_them(tmp_path: Path) -> None:
+    run_ranks(program("faults", tmp_path), 2)
+    first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text(encoding="utf-8")) for rank in range(2))
+    assert first["explodes"]["error"] == second["explodes"]["error"]
+    assert first["explodes"]["error"].startswith("NonFiniteCostError: epoch 0, batch 2, rank 1 of 2: supervised is nan")
+    assert second["raises"]["error"] == "ValueError: row 7 is odd"
+    assert first["raises"]["error"] == "RankError: rank 1 of 2 stopped: ValueError: row 7 is odd"
+    assert first["disk"]["error"] == "OSError: [Errno 28] No space left on device"
+    assert second["disk"]["error"] == f"RankError: rank 0 of 2 stopped: {first['disk']['error']}"
+    assert "ValueError: labelled rows differ: 15 on rank 1, 13 on rank 0" in first["odd data"]["error"]
+    for both in (first, second):
+        assert both["interrupted"]["error"] == "KeyboardInterrupt: "
+        assert (both["interrupted"]["epochs"], both["interrupted"]["stopped"]) == (2, "interrupted")
+        later = [both[name]["seconds"] for name in ("raises", "disk", "interrupted", "odd data")]
+        assert max(later) < 20  # not the half hour that torch waits
+        for name in ("disagrees", "sound"):  # decided as rank 0 finds, which is what one process finds
+            assert both[name] | {"seconds": 0} == outcome(name) | {"seconds": 0}
 
 
 def test_alone_there_is_one_rank_and_nothing_to_add(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +58,11 @@ def test_alone_there_is_one_rank_and_nothing_to_add(monkeypatch: pytest.MonkeyPa
     assert torch.equal(layer.weight.grad, before)
     values = torch.tensor([1.0, 2.0])
     assert sum_over_ranks(values) is values
+
+
+@pytest.mark.parametrize(("rank", "world"), [("2", "2"), ("-1", "2"), ("0", "0"), ("one", "2")])
+def test_an_impossible_environment_is_refused(monkeypatch: pytest.MonkeyPatch, rank: str, world: str) -> None:
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("WORLD_SIZE", world)
+    with pytest.raises(ValueError, match=f"RANK is '{rank}' and WORLD_SIZE is '{world}'"), process_group():
+        pass

@@ -13,7 +13,9 @@ from torch.nn import functional as F
 from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
 from ngm.methods.recipes import resolve
-from tests.conftest import Problem, make_problem, random_graph, run_ranks
+from tests.conftest import Problem, make_problem, random_graph
+from tests.rank_programs import batch_gradients
+from tests.ranks import program, run_ranks
 
 ALPHAS = {"alpha_ll": 0.3, "alpha_lu": 0.2, "alpha_uu": 0.1}
 
@@ -232,34 +234,9 @@ def test_label_propagation_is_the_limit_of_free_label_distributions() -> None:
     torch.testing.assert_close(found[reached], free.weight[reached].detach(), rtol=1e-4, atol=1e-4)
 
 
-RANKS = """
-import sys, torch
-from ngm import EdgeLoader, NGMLoss
-from ngm.distributed import process_group, sum_gradients, sum_over_ranks
-from tests.conftest import make_problem
-problem = make_problem()
-loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, scaling=sys.argv[1])
-with process_group() as (rank, world):
-    out = []
-    for labels in ("edges", "every_batch"):
-        loader = EdgeLoader(problem.x, problem.y, problem.graph, batch_size=16, labels=labels, dtype=torch.float64,
-                            rank=rank, world=world)
-        for batch in loader:
-            problem.network.zero_grad()
-            cost = loss(problem.network, batch)
-            if cost.total.requires_grad:
-                cost.total.backward()
-            sum_gradients(problem.network.parameters())
-            out.append(torch.cat([p.grad.reshape(-1) for p in problem.network.parameters()]))
-    if rank == 0:
-        torch.save(torch.stack(out), sys.argv[2])
-"""
-
-
-@pytest.mark.parametrize("scaling", ["sum", "mean"])
 @pytest.mark.parametrize("world", [2, 3])
-def test_ranks_together_give_the_gradient_of_one_process(tmp_path: Path, scaling: str, world: int) -> None:
-    for count in (1, world):
-        run_ranks(RANKS, count, scaling, str(tmp_path / f"{count}.pt"))
-    alone, together = (torch.load(tmp_path / f"{count}.pt", weights_only=True) for count in (1, world))
-    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
+def test_ranks_together_give_the_gradient_of_one_process(tmp_path: Path, world: int) -> None:
+    run_ranks(program("gradients", tmp_path), world)
+    together = torch.load(tmp_path / "gradients.pt", weights_only=True)
+    for scaling in ("sum", "mean"):
+        torch.testing.assert_close(together[scaling], batch_gradients(scaling), rtol=1e-5, atol=1e-6)

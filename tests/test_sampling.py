@@ -266,3 +266,11 @@ def test_wrong_lengths_are_named(problem: Problem) -> None:
         EdgeLoader(problem.x, problem.y, Graph.from_edges([[0, 4]]))
     with pytest.raises(ValueError, match="graph 1 has 5 nodes"):
         EdgeLoader(problem.x, problem.y, [problem.graph, Graph.from_edges([[0, 4]])])
+
+
+@pytest.mark.parametrize(("rank", "world"), [(2, 2), (-1, 2), (0, 0)])
+def test_a_rank_outside_of_the_world_is_refused(problem: Problem, rank: int, world: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1"
+    ):
+        EdgeLoader(problem.x, problem.y, problem.graph, rank=rank, world=world)

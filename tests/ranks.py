@@ -1,0 +1,77 @@
+"""Starts the programs of `tests.rank_programs` in several processes, and ends them whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SECONDS = 180  # for everything that a test starts; a busy machine takes ten times as long as an idle one
+
+
+def program(name: str, folder: Path) -> list[str]:
+    """The words after `python` that run a program."""
+    return ["-m", "tests.rank_programs", name, str(folder)]
+
+
+def torchrun(*words: str, processes: int = 2) -> list[str]:
+    """The words after `python` that run what torchrun is given."""
+    return ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), *words]
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def started(
+    words: Sequence[str], more: Mapping[str, str] | None = None, prefix: Sequence[str] = (), output: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Runs `python *words` in a session of its own, which is killed whole at the end.
+
+    Args:
+        words: After `python`.
+        more: Of the environment.
+        prefix: Before `python`, as to run it elsewhere.
+        output: `subprocess.PIPE` to read standard output and standard error, as one.
+    """
+    inherited = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+    env = inherited | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)} | dict(more or {})
+    errors = subprocess.STDOUT if output == subprocess.PIPE else None
+    process = subprocess.Popen(
+        [*prefix, sys.executable, *words],
+        cwd=ROOT,
+        env=env,
+        stdout=output,
+        stderr=errors,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run_ranks(words: Sequence[str], world: int, ranks: tuple[str, str] = ("RANK", "WORLD_SIZE")) -> None:
+    """Runs `python *words` in so many processes that find each other through the environment, and all succeed."""
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), ranks[1]: str(world)}
+    _run(words, [shared | {ranks[0]: str(rank)} for rank in range(world)])
+
+
+def _run(words: Sequence[str], environments: Sequence[Mapping[str, str]]) -> None:
+    if not environments:
+        return
+    with started(words, environments[0]) as process:
+        _run(words, environments[1:])
+        assert process.wait(timeout=SECONDS) == 0
