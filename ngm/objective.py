@@ -165,7 +165,7 @@ class NGMLoss(nn.Module):
         self.cost, self.scaling = get_cost(cost), scaling
         self._active = [(g, r) for g, r in zip(self.graphs, listed, strict=True) if r.kinds]
         self._layers = list(dict.fromkeys(r.layer_name for _, r in self._active))
-        self._checked: nn.Module | None = None
+        self._checked: tuple[nn.Module, tuple[bool, ...]] | None = None  # in a tuple, so that it is no submodule
 
     @property
     def kinds(self) -> list[frozenset[EdgeKind]]:
@@ -233,8 +233,13 @@ class NGMLoss(nn.Module):
         return batch.totals.num_batches / total
 
     def check(self, network: nn.Module, totals: Totals) -> None:
-        """Refuses what can only be seen when network, graphs and regularizers meet; looks once per network."""
-        if network is self._checked:
+        """Refuses what can only be seen when network, graphs and regularizers meet.
+
+        Args:
+            network: Has the layers that regularizers name.
+            totals: Of the loader; the same network and graphs of the same kinds are looked at once.
+        """
+        if self._checked is not None and self._checked[0] is network and self._checked[1] == totals.directed:
             return
         for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
             if regularizer.kinds or regularizer.layer is not None:
@@ -251,7 +256,7 @@ class NGMLoss(nn.Module):
                     f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
                     "source; make the graph with directed=True, or leave influence at 'both'"
                 )
-        object.__setattr__(self, "_checked", network)  # not a submodule: its weights are not the loss'
+        self._checked = network, totals.directed
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.graph import Graph
+from ngm.node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.ordering import edge_order
 from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
 
@@ -109,8 +110,9 @@ class EdgeLoader:
             nodes drawn so that every batch has positives and negatives of every class.
         labels: How the supervised cost travels in the plain mode. "edges": shared out over the node's edges, as in
             Eq. 4. "every_batch": spread evenly over all batches, so that few labels are felt at every step. The
-            costs of an epoch add up to the same.
-        order: "neighborhood": a batch holds edges that share ends. "random": any edges; for comparison.
+            costs of an epoch add up to the same. None: "edges". Not for the balanced mode, which draws both.
+        order: "neighborhood": a batch holds edges that share ends. "random": any edges; for comparison. None:
+            "neighborhood". Not for the balanced mode.
         dtype: Type of the inputs' fractions; see `take_rows`.
         rank: This process' number; each takes its part of every batch.
         world: Number of processes.
@@ -128,8 +130,8 @@ class EdgeLoader:
         sample_weight: ArrayLike | Tensor | None = None,
         labeled: ArrayLike | Tensor | None = None,
         sampling: Sampling = "plain",
-        labels: Labels = "edges",
-        order: Order = "neighborhood",
+        labels: Labels | None = None,
+        order: Order | None = None,
         dtype: torch.dtype = torch.float32,
         rank: int = 0,
         world: int = 1,
@@ -137,12 +139,11 @@ class EdgeLoader:
         graphs = [graph] if isinstance(graph, Graph) else list(graph or [])
         self.x, self.y = x, as_targets(y)
         self.batch_size, self.seed = batch_size, seed
-        self.sampling, self.labels, self.order = sampling, labels, order
+        self.sampling, self.labels, self.order = sampling, labels or "edges", order or "neighborhood"
         self.dtype, self.rank, self.world, self.epoch = dtype, rank, world, 0
-        self.labeled = labeled_nodes(self.y) if labeled is None else torch.as_tensor(labeled, dtype=torch.bool)
-        _check(num_rows(x), self.y, graphs, batch_size, sampling, labels, order)
-        if world < 1 or not 0 <= rank < world:
-            raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")
+        _check(num_rows(x), self.y, graphs, batch_size, rank, world)
+        _check_choices(sampling, labels, order)
+        self.labeled = labeled_nodes(self.y) if labeled is None else _as_mask(labeled, len(self.y))
         self.node_weight = node_weights(self.labeled, sample_weight)
         self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
         self._arrange()
@@ -201,7 +202,7 @@ class EdgeLoader:
             batches = max(batches, -(-len(self._seeds) // size))
         self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed)
         self._orders: dict[int, list[_Neighborhood] | Ids] = {}
-        self._sides = _sides(self.y, self.labeled) if self.sampling == "balanced" else []
+        self._sides = class_sides(self.y, self.labeled) if self.sampling == "balanced" else []
 
     def _neighborhoods(self, which: int) -> Sequence[_Neighborhood]:
         """The batches of one of a few neighbourhood orders, made when first needed."""
@@ -308,46 +309,6 @@ def _chunks(order: Ids, size: int) -> list[Ids]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def as_targets(y: ArrayLike | Tensor) -> Tensor:
-    """Y as a tensor: whole numbers as int64, fractions as float32, or float64 if they were that."""
-    raw = y if isinstance(y, Tensor) else torch.as_tensor(np.asarray(y))
-    if raw.is_floating_point():
-        return raw if raw.dtype == torch.float64 else raw.float()
-    return raw.long()
-
-
-def node_weights(labeled: Tensor, sample_weight: ArrayLike | Tensor | None) -> Tensor:
-    """(n,) float32 weight of each node's supervised cost: 0 where unlabelled, 1 where nothing else is asked for."""
-    if sample_weight is None:
-        return labeled.float()
-    given = sample_weight.numpy() if isinstance(sample_weight, Tensor) else sample_weight
-    weight = torch.from_numpy(np.array(given, dtype=np.float32))
-    if weight.shape != labeled.shape or not bool((weight >= 0).all()):
-        smallest = f" and smallest value {float(weight.min())}" if weight.numel() else ""
-        raise ValueError(
-            f"sample_weight has shape {tuple(weight.shape)}{smallest}; give {len(labeled)} numbers of at least 0"
-        )
-    if not bool((weight * labeled).any()):
-        raise ValueError("sample_weight is zero for every labelled row; give at least one a weight above 0")
-    return weight * labeled
-
-
-def labeled_nodes(y: Tensor) -> Tensor:
-    """(n,) mask: neither NaN nor, for classes and rows of labels, -1."""
-    if y.ndim == 1:
-        return ~torch.isnan(y) if y.is_floating_point() else y >= 0
-    return (y.flatten(1) >= 0).all(dim=1)  # NaN compares false
-
-
-def _sides(y: Tensor, labeled: Tensor) -> list[Ids]:
-    """The labelled members of each class and, of each label among several, its labelled non-members too."""
-    ids, target = labeled.nonzero()[:, 0].numpy(), y[labeled].numpy()
-    if y.ndim == 1:  # the members of the other classes are the negatives
-        return [ids[target == c] for c in np.unique(target)]
-    sides = [ids[(column > 0.5) == positive] for column in target.T for positive in (True, False)]
-    return [side for side in sides if len(side)]
-
-
 def _kinds_per_graph(
     kinds: Collection[EdgeKind] | Sequence[Collection[EdgeKind]] | None, graphs: int
 ) -> list[Collection[EdgeKind]]:
@@ -366,7 +327,14 @@ def _part(count: int, rank: int, world: int) -> tuple[int, int]:
     return count * rank // world, count * (rank + 1) // world
 
 
-def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, sampling: str, labels: str, order: str) -> None:
+def _as_mask(labeled: ArrayLike | Tensor, rows: int) -> Tensor:
+    given = torch.as_tensor(labeled)
+    if given.shape != (rows,) or not bool(((given == 0) | (given == 1)).all()):
+        raise ValueError(f"labeled has shape {tuple(given.shape)}; give a mask of {rows} rows, True where labelled")
+    return given.bool()
+
+
+def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, rank: int, world: int) -> None:
     if len(y) != rows:
         raise ValueError(f"x has {rows} rows, y has {len(y)}; give a target per row, -1 or NaN if unlabelled")
     for i, graph in enumerate(graphs):
@@ -375,9 +343,20 @@ def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, sampling:
             raise ValueError(f"{which} has {graph.num_nodes} nodes, x has {rows} rows; a node is a row of x")
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    if not 0 <= rank < world:
+        raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")
+
+
+def _check_choices(sampling: str, labels: str | None, order: str | None) -> None:
     if sampling not in ("plain", "balanced"):
         raise ValueError(f"sampling is {sampling!r}; choose 'plain' or 'balanced'")
-    if labels not in ("edges", "every_batch"):
+    if labels not in ("edges", "every_batch", None):
         raise ValueError(f"labels is {labels!r}; choose 'edges' or 'every_batch'")
-    if order not in ("neighborhood", "random"):
+    if order not in ("neighborhood", "random", None):
         raise ValueError(f"order is {order!r}; choose 'neighborhood' or 'random'")
+    for name, value in (("labels", labels), ("order", order)):
+        if sampling == "balanced" and value is not None:
+            raise ValueError(
+                f"{name} is {value!r}, but sampling is 'balanced', which draws edges and labelled nodes; leave "
+                f"{name} out, or set sampling='plain'"
+            )

@@ -11,7 +11,7 @@ once; conjugate gradients reach the same point in fewer products where the share
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -27,6 +27,7 @@ from ngm.graph import Graph
 Solver = Literal["conjugate_gradient", "jacobi"]
 Influence = Literal["both", "source", "target"]
 OnStep = Callable[[int, float], None]
+SAFE_WEIGHTS = (1e-30, 1e30)  # sums of such weights, and one over these, are far from the ends of float32
 
 
 class Shares:
@@ -78,7 +79,7 @@ class Spread:
 
 
 def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
-    """(n, n) float32: how strongly each node (row) is pulled by each other node (column).
+    """(n, n) float32: how strongly each node (row) is pulled by each other node (column); float64 if `widened`.
 
     Args:
         graph: Weighted, directed or not.
@@ -86,11 +87,21 @@ def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
     """
     if influence not in get_args(Influence):
         raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
-    along: sp.csr_array = graph.to_scipy()  # row u holds u -> v
+    along = widened(graph.to_scipy())  # row u holds u -> v
     if not graph.directed or influence == "target":
         return along
     against = along.T.tocsr()
     return against if influence == "source" else (along + against).tocsr()
+
+
+def widened(matrix: sp.csr_array, factor: float = 1.0) -> sp.csr_array:
+    """The matrix as it is, or in float64 where its entries times `factor` are outside `SAFE_WEIGHTS`."""
+    entries = matrix.data[matrix.data > 0]
+    if not len(entries):
+        return matrix
+    low, high = SAFE_WEIGHTS
+    safe = low <= float(entries.min()) * factor and float(entries.max()) * factor <= high
+    return matrix if safe else matrix.astype(np.float64)
 
 
 def scale_rows(matrix: sp.csr_array, factor: NDArray[np.floating]) -> sp.csr_array:
@@ -103,7 +114,7 @@ def walk_shares(graph: Graph) -> Shares:
     """One step of a random walk: the weighted mean over a node's neighbours and itself, at weight 1."""
     weight = (pull(graph) + sp.eye_array(graph.num_nodes, dtype=np.float32)).tocsr()
     total = np.asarray(weight.sum(axis=1)).ravel()
-    return Shares(scale_rows(weight, 1 / total), total)
+    return Shares(scale_rows(weight, 1 / total).astype(np.float32, copy=False), total)
 
 
 def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
@@ -136,7 +147,8 @@ def solve(
     Args:
         shares: (n, n).
         anchor: (n, c) what each node adds of its own.
-        start: (n, c) where to begin. Nodes without a share in any other must start at their anchor.
+        start: (n, c) where to begin; the result has its type, steps are taken in that of `anchor`. Nodes without a
+            share in any other must start at their anchor.
         solver: "jacobi", or "conjugate_gradient" for the same point in fewer steps; see `Shares`.
         tolerance: Stop once a Jacobi step would change no entry by more.
         max_steps: Stop then in any case.
@@ -145,7 +157,8 @@ def solve(
     if solver not in get_args(Solver):
         raise ValueError(f"solver is {solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
     steps = _conjugate_gradient if solver == "conjugate_gradient" else _jacobi
-    return steps(shares, anchor, start, tolerance, max_steps, on_step or _silent)
+    found = steps(shares, anchor, start.to(anchor.dtype), tolerance, max_steps, on_step or _silent)
+    return found if found.values.dtype == start.dtype else replace(found, values=found.values.to(start.dtype))
 
 
 def _jacobi(shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep) -> Spread:

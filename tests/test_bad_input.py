@@ -81,6 +81,11 @@ SETTINGS = [
     ({"optimizer": "lion"}, "unknown optimizer 'lion'; choose from adam, adamw, sgd"),
     ({"scaling": "max"}, "scaling is 'max'; choose 'sum' (Eq. 3 to the letter) or 'mean'"),
     ({"sampling": "random"}, "sampling is 'random'; choose 'plain' or 'balanced'"),
+    (
+        {"sampling": "balanced", "labels": "edges"},
+        "labels is 'edges', but sampling is 'balanced', which draws labelled rows by class; leave labels out, or set "
+        "sampling='plain'",
+    ),
     ({"labels": "all"}, "labels is 'all'; choose 'edges' or 'every_batch'"),
     ({"influence": "left"}, "influence is 'left'; choose 'both', 'source' or 'target'"),
     (
@@ -250,12 +255,18 @@ WEIGHTS = [
     (np.ones((N, 1)), "sample_weight has shape (10, 1) and smallest value 1.0; give 10 numbers of at least 0"),
     ([1.0] * 9 + [-0.5], "sample_weight has shape (10,) and smallest value -0.5; give 10 numbers of at least 0"),
     ([np.nan] * N, "sample_weight has shape (10,) and smallest value nan; give 10 numbers of at least 0"),
+    (
+        [1.0] * 5 + [np.inf] * 5,
+        "sample_weight[5] is inf; weights and their sum must be finite in float32; scale them down",
+    ),
     (np.zeros(N), "sample_weight is zero for every labelled row; give at least one a weight above 0"),
     ([0] * 6 + [1] * 4, "sample_weight is zero for every labelled row; give at least one a weight above 0"),
 ]
 
 
-@pytest.mark.parametrize(("weight", "text"), WEIGHTS, ids=["short", "column", "negative", "nan", "zero", "unlabelled"])
+@pytest.mark.parametrize(
+    ("weight", "text"), WEIGHTS, ids=["short", "column", "negative", "nan", "inf", "zero", "unlabelled"]
+)
 @pytest.mark.parametrize("kind", [NGMClassifier, NGMRegressor])
 def test_weights_that_cannot_be_are_refused(
     kind: type[NGMEstimator], weight: object, text: str, tmp_path: Path

@@ -18,6 +18,7 @@ LAYERS = [
     "names",
     "pair_keys",
     "edge_lists",
+    "node_targets",
     "processor",
     "files",
     "graph_files",

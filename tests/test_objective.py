@@ -170,3 +170,17 @@ def test_what_does_not_fit_together_is_named(problem: Problem) -> None:
         NGMLoss(influence="source")(problem.network, batch)
     with pytest.raises(ValueError, match="a regularizer is for graph 1, the loader has 1"):
         NGMLoss([Regularizer(), Regularizer()])(problem.network, batch)
+
+
+def test_another_loader_is_looked_at_even_if_the_network_was_seen_before(problem: Problem) -> None:
+    undirected = problem.graph
+    directed = Graph.from_edges(undirected.edges, undirected.weight, undirected.num_nodes, directed=True)
+    loss = NGMLoss(influence="source")
+    loss.check(problem.network, EdgeLoader(problem.x, problem.y, directed).totals)
+    with pytest.raises(ValueError, match="influence is 'source', but graph 0 is undirected"):
+        loss.check(problem.network, EdgeLoader(problem.x, problem.y, undirected).totals)
+    two = NGMLoss([Regularizer(), Regularizer()])
+    two.check(problem.network, EdgeLoader(problem.x, problem.y, [undirected, undirected]).totals)
+    with pytest.raises(ValueError, match="a regularizer is for graph 1, the loader has 1"):
+        two.check(problem.network, EdgeLoader(problem.x, problem.y, undirected).totals)
+    assert not list(two.parameters())  # the network is no part of the loss

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.semi_supervised import LabelSpreading
 
 from ngm import Graph, LabelPropagation, knn_graph
+from ngm.spread import walk_shares
 from tests.conftest import random_graph
 
 EXACT = {"tolerance": 1e-6, "max_steps": 5000}
@@ -259,3 +260,46 @@ def test_random_graphs_with_nodes_alone_keep_rows_adding_up_to_one() -> None:
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1, atol=1e-6)
     assert model.label_distributions_[0].tolist() == [1, 0, 0]
     assert model.reached_[:3].all()
+
+
+# Weights at the ends of float32
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-38, 1e-31, 1e31, 1e38, 3e38])
+@pytest.mark.parametrize("solver", ["conjugate_gradient", "jacobi"])
+def test_clamped_labels_spread_alike_whatever_the_size_of_the_weights(size: float, solver: str) -> None:
+    plain = LabelPropagation(mu1=math.inf, mu3=0, solver=solver, **EXACT).fit(None, ENDS, graph=PATH)
+    scaled = Graph(4, PATH.edges, PATH.weight * size)
+    found = LabelPropagation(mu1=math.inf, mu3=0, solver=solver, **EXACT).fit(None, ENDS, graph=scaled)
+    assert found.label_distributions_.dtype == np.float32
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-44, 3e38])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("keep", [None, 2])
+def test_extreme_weights_give_distributions(size: float, directed: bool, keep: int | None) -> None:
+    graph = ring_and_chords(0, directed)
+    extreme = Graph(N, graph.edges, torch.full((graph.num_edges,), size), directed)
+    y = seeds("classes").argmax(axis=1)
+    y[(seeds("classes") < 0).all(axis=1)] = -1
+    model = LabelPropagation(keep=keep, tolerance=0.01).fit(None, y, graph=extreme)
+    shares = model.distributions()
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-4)
+
+
+def test_edges_count_by_their_weights_where_some_are_tiny_and_some_huge() -> None:
+    graph = Graph.from_edges([[0, 1], [1, 2]], [1e-40, 3e38])
+    model = LabelPropagation(mu1=math.inf, mu3=0, **EXACT).fit(None, [0, -1, 1], graph=graph)
+    assert model.transduction_.tolist() == [0, 1, 1]
+    np.testing.assert_allclose(model.label_distributions_[1], [0, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-44, 3e38])
+def test_a_walk_over_extreme_weights_is_a_walk(size: float) -> None:
+    shares = walk_shares(Graph(4, PATH.edges, PATH.weight * size))
+    z = shares @ torch.eye(4)
+    torch.testing.assert_close(z.sum(dim=1), torch.ones(4))
+    expected = torch.eye(4)[1] if size < 1 else torch.tensor([0.5, 0.0, 0.5, 0.0])
+    torch.testing.assert_close(z[1], expected)

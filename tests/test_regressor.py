@@ -155,3 +155,10 @@ def test_cross_validation_scores_labelled_rows() -> None:
         for a, b in LabeledKFold(2).split(X, FEW)
     ]
     assert scores.tolist() == by_hand
+
+
+def test_numbers_have_no_classes_to_balance() -> None:
+    with pytest.raises(
+        ValueError, match=r"^sampling is 'balanced', which is for classes; NGMRegressor takes sampling='p"
+    ):
+        NGMRegressor(**SMALL, sampling="balanced").fit(X, FEW)

@@ -23,7 +23,7 @@ RESUMED = [
     {"dropout": 0.5},
     {"validation": 0.4},
     {"validation": 0.4, "patience": 2, "epochs": 9},
-    {"sampling": "balanced", "labels": "edges"},
+    {"sampling": "balanced"},
     {"average": 0.9},
     {"average": 0.9, "validation": 0.4},
 ]

@@ -250,13 +250,39 @@ def test_kinds_can_differ_between_graphs(problem: Problem) -> None:
         ({"sampling": "wild"}, "sampling is 'wild'; choose 'plain' or 'balanced'"),
         ({"labels": "some"}, "labels is 'some'; choose 'edges' or 'every_batch'"),
         ({"order": "dfs"}, "order is 'dfs'; choose 'neighborhood' or 'random'"),
+        (
+            {"sampling": "balanced", "labels": "edges"},
+            "labels is 'edges', but sampling is 'balanced', which draws edges",
+        ),
+        (
+            {"sampling": "balanced", "order": "random"},
+            "order is 'random', but sampling is 'balanced', which draws edges",
+        ),
+        (
+            {"sampling": "balanced", "labeled": torch.zeros(40)},
+            "sampling is 'balanced', but no node is labelled; label",
+        ),
+        ({"labeled": torch.ones(39)}, r"labeled has shape \(39,\); give a mask of 40 rows, True where labelled"),
+        ({"labeled": torch.arange(40)}, r"labeled has shape \(40,\); give a mask of 40 rows, True where labelled"),
         ({"kinds": [[EdgeKind.LL]] * 2}, "kinds has 2 entries for 1 graphs; give a collection per graph"),
         ({"sample_weight": torch.ones(3)}, r"sample_weight has shape \(3,\) and smallest value 1.0; give 40 numbers"),
+        ({"sample_weight": [np.inf] + [1.0] * 39}, r"sample_weight\[0\] is inf; weights and their sum must be finite"),
+        (
+            {"sample_weight": [1.0] * 39 + [1e39]},
+            r"sample_weight\[39\] is 1e\+39; weights and their sum must be finite",
+        ),
+        ({"sample_weight": [3e38] * 40}, r"sample_weight\[0\] is 3e\+38; weights and their sum must be finite"),
     ],
 )
 def test_wrong_settings_are_named(problem: Problem, settings: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         EdgeLoader(problem.x, problem.y, problem.graph, **settings)
+
+
+@pytest.mark.parametrize("y", [torch.rand(40), torch.randn(40, 2)], ids=["numbers", "columns"])
+def test_numbers_cannot_be_balanced(problem: Problem, y: torch.Tensor) -> None:
+    with pytest.raises(ValueError, match=r"^sampling is 'balanced', which is for classes, and y holds numbers"):
+        EdgeLoader(problem.x, y, problem.graph, sampling="balanced", labeled=torch.ones(40))
 
 
 def test_wrong_lengths_are_named(problem: Problem) -> None:

@@ -70,6 +70,11 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         raise ValueError(
             f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
         )
+    if estimator.sampling == "balanced" and estimator.labels != "every_batch":
+        raise ValueError(
+            f"labels is {estimator.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
+            "labels out, or set sampling='plain'"
+        )
     if estimator.resume and estimator.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
 

@@ -70,7 +70,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             and 3,000.
         batch_size: Edges in a batch (labelled rows where no edge is used). None: 512, and 128 for texts.
         sampling: "plain", or "balanced" to see every class in every batch.
-        labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4).
+        labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4), for
+            sampling "plain" only.
         optimizer: "adam", "adamw" or "sgd" (momentum .9).
         learning_rate: Size of a step; 0.001 and 0.005, and 0.002 for texts.
         weight_decay: L2 penalty on the weights; 0, and one over the number of nodes that are labelled, softly or not; 0

@@ -285,7 +285,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             sample_weight=sample_weight,
             labeled=labeled,
             sampling=self.sampling,
-            labels=self.labels,
+            labels=self.labels if self.sampling == "plain" else None,
             dtype=self.dtype_,
             rank=rank,
             world=world,

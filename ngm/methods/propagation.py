@@ -22,7 +22,7 @@ from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.methods.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
 from ngm.methods.targets import as_array, labeled_accuracy
-from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest
+from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
 
 
 @dataclass(eq=False, repr=False)
@@ -101,8 +101,8 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior = read_prior(self.prior, seeds)
         self.task_, self.classes_ = seeds.task, seeds.classes
         coupling = self.mu2 if graph.directed else 2 * self.mu2
-        weight = pull(graph, self.influence)
-        weight.data = weight.data * np.float32(coupling)
+        weight = widened(pull(graph, self.influence), coupling)
+        weight.data = weight.data * weight.dtype.type(coupling)
         self.reached_ = reached_by(seeds.labeled, weight)
         equation = system(weight, seeds.labeled, self.reached_, self.mu1, self.mu3)
         if self.keep is not None:

@@ -19,8 +19,8 @@ from torch import Tensor
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given
 from ngm.methods.targets import check_length, without_missing
+from ngm.node_targets import node_weights
 from ngm.run import JSON
-from ngm.sampling import node_weights
 
 _DIGITS = 6  # significant ones in which numbers are written, where their mean is not far from 0
 
@@ -59,6 +59,8 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
         return float(r2_score(truth[known], predicted[known].reshape(-1, truth.shape[1]), sample_weight=weight))
 
     def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
+        if self.sampling == "balanced":
+            raise ValueError("sampling is 'balanced', which is for classes; NGMRegressor takes sampling='plain'")
         numbers, self.many_ = _numbers(y, rows)
         labeled = _complete(numbers)
         if not labeled.any():

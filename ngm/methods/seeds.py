@@ -108,8 +108,8 @@ class System:
     """
 
     shares: Shares
-    label_share: NDArray[np.float32]
-    prior_share: NDArray[np.float32]
+    label_share: NDArray[np.floating]
+    prior_share: NDArray[np.floating]
     fixed: NDArray[np.bool_]
 
 
@@ -119,7 +119,7 @@ def system(
     """Divides what pulls at each node by their sum.
 
     Args:
-        weight: (n, n) pull of each node (column) on each (row), mu2 included.
+        weight: (n, n) pull of each node (column) on each (row), mu2 included; what comes out has its type.
         labeled: (n,) mask.
         reached: (n,) mask of the nodes that labels can reach; where mu3 = 0, the others stay at the prior.
         mu1: Pull of a label; infinite ones leave nothing to the neighbours.
@@ -135,8 +135,8 @@ def system(
     prior_share = np.where(adrift, 1.0, mu3 * inverse)
     return System(
         Shares(scale_rows(weight, inverse), total),
-        label_share.astype(np.float32),
-        prior_share.astype(np.float32),
+        label_share.astype(weight.dtype),
+        prior_share.astype(weight.dtype),
         fixed=(inverse == 0) | (pulls == 0),
     )
 
