@@ -24,6 +24,7 @@ from ngm.tables.edge_files import Merge
 from ngm.tables.ends import check_node_ids
 from ngm.tables.guesses import Said
 from ngm.tables.ingest import FORMAT, VERSION, Counts, Dangling, Rules, copy_to, ingest, write_tables
+from ngm.tables.overlap import check_folder_apart
 from ngm.tables.query import connect, missing_column, refusals
 from ngm.tables.sources import open_source
 
@@ -253,6 +254,8 @@ def read_graph(
         said = f"label is {label!r}" if label is not None else f"dangling is {dangling!r}"
         raise ValueError(f"{said} and there are no nodes; give the table of nodes, or leave it out")
     rules = Rules(Said(source, target, weight, id, label), directed, merge, dangling, delimiter, header)
+    if folder is not None and is_graph_folder(folder):
+        check_folder_apart(Path(folder), [table for table in (edges, nodes) if isinstance(table, str | Path)])
     place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="ngm-")) / "graph"
     try:
         with _spill(place) as spill, folder_written_whole(place, marker="graph.json") as part:

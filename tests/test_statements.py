@@ -152,7 +152,8 @@ def test_queries_may_be_longer_than_a_file_name(run: Run) -> None:
         ("WITH x AS (FROM 'd.csv') SELECT 1 WHERE EXISTS (FROM x)", {"d.csv"}, False),
         ("FROM read_csv('a' || '.csv')", {"a", ".csv"}, True),
         ("FROM read_csv((SELECT file FROM glob('*.csv')))", {"*.csv"}, True),
-        ("FROM delta_scan('folder')", {"folder"}, True),
+        ("FROM delta_scan('folder')", {"folder"}, False),
+        ("FROM query('FROM ''a.csv''')", {"FROM 'a.csv'"}, True),
     ],
 )
 def test_files_that_a_query_names_are_found_in_its_syntax_tree(query: str, names: set[str], computed: bool) -> None:

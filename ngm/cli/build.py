@@ -25,6 +25,7 @@ from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, e
 from ngm.names import nearest
 from ngm.store import save_graph
 from ngm.tables import Table, read_table
+from ngm.tables.overlap import check_folder_apart
 
 _PERCENT = 100
 _RECALL, _SEED = 0.98, 0  # where not given
@@ -70,6 +71,7 @@ def build_command(
     """
     start = time.perf_counter()
     _check(metric, weight, search, output)
+    check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
     join: Join = "mutual" if mutual else "union"
     check_edge_options(metric, join, weight, max_degree)
     searching = {"--recall": recall, "--seed": seed}

@@ -10,6 +10,7 @@ guesses     which column is which
 stream      tables read piece by piece, whatever their size
 ends        ids numbered, ends looked up
 edge_files  edges sorted, merged and written
+overlap     outputs that would replace what is read
 ingest      all of it: tables in, a graph folder out
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias, cast
 
@@ -18,6 +19,7 @@ _LOCAL = {  # table functions of a query that nobody typed: they read files and 
     *("range", "generate_series", "unnest", "repeat", "json_each", "json_tree"),
 }
 _COMPUTED = {"SUBQUERY", "LAMBDA", "PARAMETER", "CASE"}
+_INDIRECT = {"query", "query_table", "json_execute_serialized_sql", "read_duckdb"}  # what these read is said elsewhere
 _CONSTRUCTORS = {"list_value", "list_pack", "struct_pack", "row", "main.list_value", "map", "-"}
 
 
@@ -98,8 +100,13 @@ def files_named(tree: Tree) -> tuple[list[str], bool]:
         name = _function_of(node)
         if name is not None:
             names += [text for text in _texts(node) if text]
-            computed = computed or name not in _LOCAL or _is_computed(node["function"])
+            computed = computed or name in _INDIRECT or _is_computed(node["function"])
     return list(dict.fromkeys(names)), computed
+
+
+def quoted_names(text: str) -> list[str]:
+    """All that stands in quotes in a statement that is no SELECT: the file of ATTACH 'shop.db'."""
+    return [a.replace("''", "'") or b for a, b in re.findall(r"""'((?:[^']|'')*)'|"([^"]*)["]""", text)]
 
 
 def _writes(tree: Tree) -> str | None:

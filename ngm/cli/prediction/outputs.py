@@ -11,7 +11,9 @@ from typing import TextIO, TypeAlias
 
 from ngm.cli.prediction.predicted import Column
 from ngm.files import beside, file_written_whole
+from ngm.store import is_graph_folder
 from ngm.tables.ingest import copy_to
+from ngm.tables.overlap import check_file_apart
 from ngm.tables.query import connect, file_to_read, quoted, refusals
 
 Write: TypeAlias = Callable[[Sequence[Sequence[object]]], None]
@@ -19,13 +21,24 @@ PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
 
 
 def check_output(output: Path, source: str) -> None:
-    """Refuses a file that cannot be written, before anything is read."""
+    """Refuses a file that cannot be written, or would replace what is read, before anything is read."""
     if output.suffix.lower() not in (".csv", *PARQUET, *LINES):
         raise ValueError(f"--output is {str(output)!r}; name a file that ends in .csv, .parquet or .jsonl")
     if output.is_dir():
         raise ValueError(f"--output is {str(output)!r}, which is a folder; name a file in it")
-    if output.exists() and Path(source).exists() and output.samefile(source):
-        raise ValueError(f"--output is {str(output)!r}, the table itself; name another file")
+    owner = _owner(output)
+    if owner is not None:
+        raise ValueError(f"--output is {str(output)!r}, a file of the {owner} itself; name another file")
+    check_file_apart(output, [source])
+
+
+def _owner(output: Path) -> str | None:
+    """What a file of this name belongs to where it lies: a graph folder, a run folder."""
+    folder, name = output.parent, output.name.lower()
+    if name == "nodes.parquet" and is_graph_folder(folder):
+        return "graph folder"
+    in_run = name in ("history.jsonl", "log.csv") and (folder / "config.json").is_file()
+    return "run folder" if in_run or (folder / "evidence.json").is_file() else None
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import is_graph_folder
 from ngm.cli.training.told import SHARE, Told, check_words
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
+from ngm.tables.overlap import check_folder_apart
 
 
 def check(asked: Asked) -> None:
@@ -23,6 +24,9 @@ def check(asked: Asked) -> None:
     _check_validation(told, settings)
     if told.label_separator is not None and told.task not in (None, "labels"):
         raise ValueError(f"--label-separator is for several labels a row, and --task is {told.task}; leave out one")
+    if not call.resume and not call.dry_run and (call.output / "config.json").is_file():
+        read = [table for table in (told.source, told.graph, told.vectors) if table is not None]
+        check_folder_apart(call.output, read)
     if call.resume and call.dry_run:
         raise ValueError("--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them")
     if call.resume and not (call.output / "config.json").is_file():
