@@ -99,14 +99,6 @@ def test_a_graph_folder_is_used_as_it_is(run: Run) -> None:
     assert code == 0
     assert json.loads(out)["graph"]["edges"] == graph.num_edges
     assert json.loads(out)["graph"]["origin"] == "graph"
-    nodes = pd.read_csv("texts.csv").assign(id=[*range(100, 128), 129, 128])
-    save_graph("other", graph, nodes, id="id")
-    assert run(*TRAIN, "--graph", "other") == (
-        2,
-        "",
-        "error: row 28 of texts.csv is 128, node 28 of other is 129; a node is a row, so build the graph from "
-        "this table",
-    )
     save_graph("small", text_graph(TEXTS[:9], 2))
     assert run(*TRAIN, "--graph", "small") == (
         2,

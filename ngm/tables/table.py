@@ -9,7 +9,7 @@ for show.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 import numpy as np
@@ -68,6 +68,22 @@ class Table:
         with refusals(self.name):
             found = self.connection.cursor().execute(f"SELECT {quoted(name)} AS c FROM ({self.sql})").fetchnumpy()
         return _plain(found["c"])
+
+    def reordered(self, places: Sequence[int]) -> Table:
+        """The same rows in another order.
+
+        Args:
+            places: (n,) new place of each row.
+        """
+        cursor, name = self.connection.cursor(), f"{WORK}.reordered"
+        cursor.register("ngm_places", {"ngm_place": np.asarray(places, dtype=np.int64)})
+        wanted = ", ".join(f"t.{quoted(c)}" for c in self.columns)
+        with refusals(self.name):
+            cursor.execute(
+                f"CREATE OR REPLACE TABLE {name} AS SELECT {wanted} FROM ({self.sql}) AS t "
+                "POSITIONAL JOIN ngm_places AS p ORDER BY p.ngm_place"
+            )
+        return replace(self, sql=f"FROM {name}")
 
 
 def read_table(

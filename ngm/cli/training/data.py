@@ -13,6 +13,7 @@ from ngm.build.knn import knn_graph
 from ngm.build.reading import column_texts
 from ngm.build.text import rows_graph, text_rows
 from ngm.cli.reading import bad_lines, column_names
+from ngm.cli.training.alignment import aligned
 from ngm.cli.training.labels import Target, target_of
 from ngm.cli.training.told import K, Told
 from ngm.features import Features, Read, X
@@ -21,8 +22,6 @@ from ngm.networks import TEXT_NETWORKS
 from ngm.store import GraphData, open_graph
 from ngm.store import is_graph_folder as is_graph_folder
 from ngm.tables import Table, read_table
-
-_REMEDY = "a node is a row, so build the graph from this table"
 
 
 @dataclass(frozen=True)
@@ -144,19 +143,7 @@ def _opened(told: Told, trusted: bool) -> tuple[GraphData | None, Table]:
     if told.graph is None:
         return None, table
     data = open_graph(told.graph)
-    if len(data.graph) != len(table):
-        raise ValueError(f"{told.graph} has {len(data.graph):,} nodes, {table.name} has {len(table):,} rows; {_REMEDY}")
-    _check_ids(data, told.graph, table)
-    return data, table
-
-
-def _check_ids(data: GraphData, folder: str, table: Table) -> None:
-    if data.id_column is None or data.id_column not in table.columns:
-        return
-    pairs = zip(table.column(data.id_column).tolist(), data.ids.tolist(), strict=True)
-    for row, (mine, theirs) in enumerate(pairs):
-        if mine != theirs:
-            raise ValueError(f"row {row} of {table.name} is {mine!r}, node {row} of {folder} is {theirs!r}; {_REMEDY}")
+    return data, aligned(table, data, told.graph, told.id)
 
 
 def _read(told: Told, network: str | None, folder: GraphData | None, table: Table, label: str | None) -> Read:
@@ -167,7 +154,8 @@ def _read(told: Told, network: str | None, folder: GraphData | None, table: Tabl
         return "columns"
     if told.input is not None:
         return "graph"
-    rest = [c for c in table.columns if c != label and (folder is None or c != folder.id_column)]
+    known = (label, told.id, None if folder is None else folder.id_column)
+    rest = [c for c in table.columns if c not in known]
     if folder is not None and not rest and not told.no_graph:
         return "graph"
     what = "--text or --columns" if folder is None else "--text, --columns or --input"

@@ -15,6 +15,7 @@ from ngm.cli.reading import labels_of
 from ngm.cli.training.told import SEPARATOR, Task, Told
 from ngm.evidence import Evidence, label_set, labels_in
 from ngm.methods.targets import encode_classes, plain, unlabeled_rows
+from ngm.store import first_of
 from ngm.tables import Table
 
 _MANY, _FEW = (
@@ -24,6 +25,7 @@ _MANY, _FEW = (
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # in the one way in which it is written: 01 and +1 are texts
 _MARKS = ("validation", "valid", "val", "dev", "true", "1", "1.0")
+_OTHERS = ("train", "training", "unlabelled", "unlabeled", "test", "false", "0", "0.0", "")
 TASKS: dict[Task, str] = {"class": "one class a row", "number": "a number", "labels": "several labels a row"}
 
 
@@ -162,6 +164,13 @@ def _with_validation(target: Target, table: Table, name: str) -> Target:
         there = ", ".join(repr(word) for word in sorted(set(said))[:5])
         raise ValueError(
             f"column {name!r} of {table.name} marks no row: it holds {there}; validation rows are 'validation' or true"
+        )
+    unknown = sorted({word for word in said if word not in (*_MARKS, *_OTHERS)})
+    if unknown:
+        count = sum(word in unknown for word in said)
+        raise ValueError(
+            f"column {name!r} of {table.name} marks {count:,} rows with {first_of([repr(word) for word in unknown])}, "
+            "which says neither; write 'train', 'validation' or 'test', or true and false"
         )
     test, y = np.array([word == "test" for word in said], dtype=bool) & ~target.unlabeled, target.y
     if test.any():

@@ -63,7 +63,7 @@ class Told:
     id: Annotated[
         str | None,
         typer.Option(
-            help="Column of ids, by which the report names rows.",
+            help="Column of ids: rows go to the nodes of --graph by them, and the report names rows by them.",
             show_default="that of the graph folder, or id",
             rich_help_panel=_DATA,
         ),
@@ -83,7 +83,7 @@ class Told:
     validation_column: Annotated[
         str | None,
         typer.Option(
-            help="Column that marks the validation rows with 'validation' or true, instead of a share.",
+            help="Column that marks rows as 'train', 'validation' or 'test', or validation rows as true.",
             rich_help_panel=_DATA,
         ),
     ] = None
