@@ -230,7 +230,7 @@ class _State:
         self.num_averaged = 0
         self.history = History()
         self.best: dict[str, Tensor] = {}
-        self.last: dict[str, Tensor] = {}
+        self.last = {name: t.detach().clone() for name, t in network.state_dict().items()}  # of the last whole epoch
         self.best_score = (-float("inf"), -float("inf"))
 
     def take(self, record: Epoch) -> None:
@@ -245,6 +245,7 @@ class _State:
         if score > self.best_score:
             self.best_score, self.history.best_epoch = score, int(record["epoch"])
             self.best = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
+            self.last = {}  # not needed any more
 
     @torch.no_grad()
     def step(self) -> None:
@@ -276,8 +277,7 @@ class _State:
 
     def restore_best(self) -> None:
         """The best weights; where nothing tells epochs apart, those of the last whole epoch."""
-        if self.best or self.last:
-            self.network.load_state_dict(self.best or self.last)
+        self.network.load_state_dict(self.best or self.last)
 
     def save(self, file: Path) -> None:
         tensors = {f"network.{k}": v for k, v in self.network.state_dict().items()}
@@ -297,7 +297,7 @@ class _State:
         tensors, state = load_tensors(file)
         load_into(self.network, _under("network.", tensors), f"{file} is of another network than this one")
         self.best, self.mean = _under("best.", tensors), _under("mean.", tensors)
-        self.last = {name: t.clone() for name, t in self.mean.items()}  # what the last whole epoch left
+        self.last = {name: t.clone() for name, t in (self.mean or self.network.state_dict()).items()}
         self.num_averaged = cast(int, state.get("num_averaged", 0))
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", tensors).items():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from ngm import EdgeBatch, EdgeLoader, NGMClassifier, NGMLoss
+from ngm import EdgeBatch, EdgeLoader, NGMClassifier, NGMLoss, load
 from ngm.networks import FFNN
 from ngm.run import Run
 from ngm.training import Epoch, History, train
@@ -140,20 +140,54 @@ def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path
     assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
 
 
-def test_ctrl_c_within_an_epoch_leaves_the_weights_of_the_last_whole_one(data, tmp_path: Path, monkeypatch) -> None:
-    x, y, graph = data
-    whole = NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph)
+@pytest.fixture
+def break_off(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Makes Ctrl-C come in the midst of the epoch of this number, counted from 1."""
     batches = EdgeLoader.__iter__
 
-    def broken_off(self: EdgeLoader) -> Iterator[EdgeBatch]:
-        for i, batch in enumerate(batches(self)):
-            if self.epoch == 3 and i == 1:  # the third epoch has begun
-                raise KeyboardInterrupt
-            yield batch
+    def within(epoch: int) -> None:
+        def broken_off(self: EdgeLoader) -> Iterator[EdgeBatch]:
+            for i, batch in enumerate(batches(self)):
+                if self.epoch == epoch and i == 1:
+                    raise KeyboardInterrupt
+                yield batch
 
-    monkeypatch.setattr(EdgeLoader, "__iter__", broken_off)
+        monkeypatch.setattr(EdgeLoader, "__iter__", broken_off)
+
+    return within
+
+
+def test_ctrl_c_within_an_epoch_leaves_the_weights_of_the_last_whole_one(data, break_off) -> None:
+    x, y, graph = data
+    whole = NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph)
+    break_off(3)
     model = NGMClassifier(**SMALL)
     with pytest.raises(KeyboardInterrupt):
         model.fit(x, y, graph=graph)
     assert model.n_iter_ == 2
     assert same_bits(weights(model), weights(whole))
+
+
+@pytest.mark.parametrize("settings", [{}, {"average": 0.9}, {"validation": 0.4}], ids=str)
+def test_ctrl_c_in_the_first_epoch_after_a_resume_leaves_the_weights_of_the_last_whole_one(
+    data, settings: dict, break_off, tmp_path: Path
+) -> None:
+    x, y, graph = data
+    whole = NGMClassifier(**SMALL | {"epochs": 2}, **settings, folder=tmp_path).fit(x, y, graph=graph)
+    break_off(3)
+    model = NGMClassifier(**SMALL, **settings, folder=tmp_path, resume=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, y, graph=graph)
+    assert model.n_iter_ == 2
+    assert same_bits(weights(model), weights(whole))
+    assert same_bits(weights(load(tmp_path)), weights(whole))
+
+
+def test_ctrl_c_in_the_very_first_epoch_leaves_the_weights_it_began_with(data, break_off) -> None:
+    x, y, graph = data
+    break_off(1)
+    model = NGMClassifier(**SMALL)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, y, graph=graph)
+    assert model.n_iter_ == 0
+    assert same_bits(weights(model), model._make_network(*model._widths).state_dict())
