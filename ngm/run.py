@@ -1,6 +1,6 @@
 """A run folder: everything about one training run, each file written whole or not at all.
 
-config.json           estimator, settings, library versions, git commit
+config.json           estimator, settings, digests of the data, library versions, git commit
 history.jsonl         one line per epoch: every cost term, |h|, the validation metric
 metrics.json          results, and why training stopped
 model.json            what the network needs to be made again: widths, classes
@@ -17,8 +17,8 @@ import json
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +28,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from ngm.commits import head_commit
 from ngm.files import failures_named, file_written_whole, is_temporary, remove_all_leftovers, remove_folder, write_text
 
 JSON: TypeAlias = "str | int | float | bool | list[JSON] | dict[str, JSON] | None"
@@ -55,30 +56,48 @@ class Run:
     folder: Path
 
     @classmethod
-    def create(cls, folder: str | Path) -> Run:
-        """Makes the folder ready for a new run; what an older run left in it is removed, other files refuse it.
+    def create(cls, folder: str | Path, overwrite: bool = False, resumable: bool = False) -> Run:
+        """Makes the folder ready for a new run: checks it as `check` does, and removes what an older run left in it.
 
         `config.json`, which says that the folder is a run's, stays until another is written.
         """
-        run = cls.check(folder)
+        run = cls.check(folder, overwrite, resumable)
         with failures_named(run.folder):
             run.folder.mkdir(parents=True, exist_ok=True)
         remove_all_leftovers(run.folder)
         for name in _FILES:
             (run.folder / name).unlink(missing_ok=True)
-        (run.folder / "checkpoint" / "state.safetensors").unlink(missing_ok=True)
+        run.checkpoint.unlink(missing_ok=True)
         if (run.folder / "evidence" / "evidence.json").exists():
             remove_folder(run.folder / "evidence")
+        for file in (run.folder / "tensorboard").glob("events.out.tfevents.*"):
+            file.unlink()
+        for name in ("checkpoint", "tensorboard"):
+            with suppress(OSError):  # not there, or with other files in it
+                (run.folder / name).rmdir()
         return run
 
     @classmethod
-    def check(cls, folder: str | Path) -> Run:
-        """Refuses a folder that a run may not be written into, and leaves it as it is."""
+    def check(cls, folder: str | Path, overwrite: bool = False, resumable: bool = False) -> Run:
+        """Refuses a folder that a run may not be written into, and leaves it as it is.
+
+        Args:
+            folder: A new or an empty one, one of a run that has not finished an epoch, or one to overwrite.
+            overwrite: Whether a run in it may be replaced.
+            resumable: Whether the caller could go on with that run instead; for the message.
+        """
         run = cls(Path(folder))
         if run.folder.exists() and not run.folder.is_dir():
             raise FileExistsError(f"{folder} is a file; name a new or empty folder")
         if run.folder.exists() and run._holds_files() and not run._is_ours():
             raise FileExistsError(f"{folder} holds other files and no run; name a new or empty folder")
+        if not overwrite and (run.is_trained or run.checkpoint.exists()):
+            state = "a trained run" if run.is_trained else "a run that has begun"
+            resume = ", resume=True (--resume) to go on with it" if resumable else ""
+            raise FileExistsError(
+                f"{folder} holds {state}; set overwrite=True (--overwrite) to replace it{resume}, or name another "
+                "folder"
+            )
         return run
 
     @classmethod
@@ -106,8 +125,10 @@ class Run:
         except (OSError, ValueError):
             return False
 
-    def write_config(self, estimator: str, settings: Mapping[str, JSON]) -> None:
-        """Writes `config.json`: the settings, and what they ran on."""
+    def write_config(
+        self, estimator: str, settings: Mapping[str, JSON], more: Mapping[str, JSON] | None = None
+    ) -> None:
+        """Writes `config.json`: the settings, what they ran on, and what else there is to keep (`data`, `command`)."""
         self.write(
             "config.json",
             {
@@ -116,7 +137,8 @@ class Run:
                 "estimator": estimator,
                 "settings": dict(settings),
                 "versions": _versions(),
-                "commit": _commit(),
+                "commit": head_commit(Path.cwd()),
+                **(more or {}),
             },
         )
 
@@ -176,6 +198,11 @@ class Run:
         """The file that `resume` reads."""
         return self.folder / "checkpoint" / "state.safetensors"
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether there are weights to predict with."""
+        return (self.folder / "weights.safetensors").exists()
+
 
 def save_tensors(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, JSON]) -> None:
     """Writes named tensors and a JSON object into one safetensors file, whole or not at all."""
@@ -216,17 +243,3 @@ def _versions() -> dict[str, JSON]:
         except metadata.PackageNotFoundError:
             versions[name] = None
     return versions
-
-
-def _commit() -> str | None:
-    """The commit of the project that the program runs in, if it is in git; `+` where files differ from it."""
-    try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], capture_output=True, text=True, check=True, timeout=5)
-    return done.stdout.strip()

@@ -34,7 +34,7 @@ def refused(estimator: NGMEstimator, text: str, tmp_path: Path, x: object = X, *
     NGMClassifier(**SMALL, folder=old).fit(X, Y)
     before = files(old)
     for folder in (tmp_path / "new", old):
-        estimator.folder = folder
+        estimator.folder, estimator.overwrite = folder, not estimator.resume
         with pytest.raises(ValueError, match=rf"\A{re.escape(text)}\Z"):
             estimator.fit(x, **fit)
     assert not (tmp_path / "new").exists()

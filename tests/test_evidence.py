@@ -127,7 +127,7 @@ def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_an
     for nodes, most in ((12, 8), (12, 8), (20, 5)):
         model = ngm.NGMClassifier(network="charcnn", epochs=1, validation=(new, np.array(["bad", "good"] * 15)))
         given = [*texts, *texts][:nodes]
-        model.set_params(folder=tmp_path / "run").fit(given, np.array([*y, *y])[:nodes])
+        model.set_params(folder=tmp_path / "run", overwrite=True).fit(given, np.array([*y, *y])[:nodes])
         found = evidence_of(tmp_path / "run")
         assert found.texts is not None
         said = found.texts[found.row < 0].tolist()
@@ -209,7 +209,7 @@ def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -
     x, y, graph = points()
     model = ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     (tmp_path / "run" / "report.html").write_text("old", encoding="utf-8")
-    model.save(tmp_path / "run")
+    model.save(tmp_path / "run", overwrite=True)
     assert read_evidence(Run.open(tmp_path / "run")) is None
     assert not (tmp_path / "run" / "report.html").exists()
 

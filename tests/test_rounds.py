@@ -258,7 +258,7 @@ def test_a_plain_run_in_the_folder_of_rounds_leaves_none_of_them(data: Data, tmp
     x, y, graph = data
     SelfTraining(NGMClassifier(**SMALL), rounds=1).fit(x, y, graph=graph).save(tmp_path / "run")
     assert (tmp_path / "run" / "rounds.json").exists()
-    NGMClassifier(**SMALL).fit(x, y, graph=graph).save(tmp_path / "run")
+    NGMClassifier(**SMALL).fit(x, y, graph=graph).save(tmp_path / "run", overwrite=True)
     assert not (tmp_path / "run" / "rounds.json").exists()
 
 

@@ -17,6 +17,7 @@ import torch
 import ngm.run
 from ngm.files import beside
 from ngm.run import Run, load_tensors, save_tensors
+from tests.test_commits import git, project
 
 
 @pytest.fixture
@@ -39,12 +40,6 @@ def message(call: Callable[[], object], kind: type[Exception] = ValueError) -> s
     return str(caught.value)
 
 
-def git(folder: Path, *words: str) -> str:
-    named = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *named, *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 def test_config_holds_estimator_settings_and_versions(run: Run) -> None:
     config = json.loads((run.folder / "config.json").read_text(encoding="utf-8"))
     assert list(config) == ["format", "version", "estimator", "settings", "versions", "commit"]
@@ -65,32 +60,14 @@ def test_a_package_that_is_not_installed_has_version_null(run: Run, monkeypatch:
 
 
 def test_commit_is_that_of_the_folder_the_program_runs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    git(project, "init", "-q")
-    (project / "a.txt").write_text("one", encoding="utf-8")
-    git(project, "add", "a.txt")
-    git(project, "commit", "-q", "-m", "one")
-    monkeypatch.chdir(project)
+    monkeypatch.chdir(project(tmp_path / "project"))
     run = Run.create(tmp_path / "run")
     run.write_config("NGMClassifier", {})
-    commit = run.read("config.json")["commit"]
-    assert len(commit) == 12
-    assert git(project, "rev-parse", "HEAD").startswith(commit)
-    (project / "new.txt").write_text("not in git, so not a difference", encoding="utf-8")
-    run.write_config("NGMClassifier", {})
-    assert run.read("config.json")["commit"] == commit
-    (project / "a.txt").write_text("two", encoding="utf-8")
-    run.write_config("NGMClassifier", {})
-    assert run.read("config.json")["commit"] == commit + "+"
+    assert run.read("config.json")["commit"] == git(Path.cwd(), "rev-parse", "--short=12", "HEAD")
 
 
-def test_commit_is_null_outside_git_and_without_git(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+def test_commit_is_null_outside_git(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run.write_config("NGMClassifier", {})
-    assert run.read("config.json")["commit"] is None
-    monkeypatch.setenv("PATH", str(tmp_path))
     run.write_config("NGMClassifier", {})
     assert run.read("config.json")["commit"] is None
 
@@ -135,10 +112,60 @@ def test_create_removes_what_an_older_run_left(run: Run) -> None:
     run.save_weights({"w": torch.ones(1)})
     run.append_history({"epoch": 0})
     save_tensors(run.checkpoint, {"w": torch.ones(1)}, {})
-    (run.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    for name in ("notes.txt", "tensorboard/events.out.tfevents.1.here.2.0", "tensorboard/mine.txt"):
+        (run.folder / name).parent.mkdir(exist_ok=True)
+        (run.folder / name).write_text("mine", encoding="utf-8")
     config = files(run.folder)["config.json"]
-    Run.create(run.folder)
-    assert files(run.folder) == {"notes.txt": b"mine", "config.json": config}  # still says that it is a run's
+    Run.create(run.folder, overwrite=True)
+    mine = {"notes.txt": b"mine", "tensorboard/mine.txt": b"mine"}
+    assert files(run.folder) == mine | {"config.json": config}  # still says that it is a run's
+    assert not (run.folder / "checkpoint").exists()
+
+
+REPLACE = "set overwrite=True (--overwrite) to replace it"
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "checkpoint/state.safetensors"])
+def test_a_run_with_work_in_it_is_replaced_only_on_request(run: Run, name: str) -> None:
+    save_tensors(run.folder / name, {"w": torch.ones(1)}, {})
+    before = files(run.folder)
+    state = "a trained run" if name.startswith("weights") else "a run that has begun"
+    text = message(lambda: Run.create(run.folder), FileExistsError)
+    assert text == f"{run.folder} holds {state}; {REPLACE}, or name another folder"
+    text = message(lambda: Run.check(run.folder, resumable=True), FileExistsError)
+    assert (
+        text
+        == f"{run.folder} holds {state}; {REPLACE}, resume=True (--resume) to go on with it, or name another folder"
+    )
+    assert files(run.folder) == before
+    assert list(files(Run.create(run.folder, overwrite=True).folder)) == ["config.json"]
+
+
+def test_a_run_that_has_not_finished_an_epoch_is_replaced(run: Run) -> None:
+    run.append_history({"epoch": 0})
+    assert list(files(Run.create(run.folder).folder)) == ["config.json"]
+
+
+def test_a_folder_that_was_being_removed_is_still_known_as_that_of_a_run(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.save_weights({"w": torch.ones(1)})
+    save_tensors(run.checkpoint, {"w": torch.ones(1)}, {})
+    unlink, left = Path.unlink, 0
+
+    def killed(self: Path, missing_ok: bool = False) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        unlink(self, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    for count in range(10):  # every file of a run
+        left = count
+        with pytest.raises(KeyboardInterrupt):
+            Run.create(run.folder, overwrite=True)
+        Run.check(run.folder, overwrite=True)
 
 
 def test_a_folder_in_which_a_killed_process_left_a_temporary_file_alone_is_as_good_as_empty(tmp_path: Path) -> None:

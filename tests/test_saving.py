@@ -151,7 +151,7 @@ def test_names_of_columns_come_back(tmp_path: Path) -> None:
     assert back.feature_names_in_.tolist() == ["a", "b", "c", "d"]
     with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
         back.predict(table[["b", "a", "c", "d"]])
-    NGMClassifier(**SMALL).fit(X, WORDS).save(tmp_path)
+    NGMClassifier(**SMALL).fit(X, WORDS).save(tmp_path, overwrite=True)
     assert not hasattr(load(tmp_path), "feature_names_in_")
 
 
@@ -359,16 +359,6 @@ def test_resume_of_another_estimator_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_resume_with_data_of_another_width_is_refused(tmp_path: Path) -> None:
-    NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS)
-    refused(
-        lambda: NGMClassifier(**SMALL, folder=tmp_path, resume=True).fit(X[:, :3], WORDS),
-        f"{tmp_path / 'checkpoint' / 'state.safetensors'} is of another network than this one (size mismatch for "
-        "hidden.0.linear.weight: copying a param with shape torch.Size([8, 4]) from checkpoint, the shape in current "
-        "model is torch.Size([8, 3])); give the network and the data it had",
-    )
-
-
 def test_resume_from_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS)
     file = tmp_path / "checkpoint" / "state.safetensors"
@@ -377,17 +367,17 @@ def test_resume_from_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
         NGMClassifier(**SMALL, folder=tmp_path, resume=True).fit(X, WORDS)
 
 
-def test_without_resume_a_folder_starts_anew(tmp_path: Path) -> None:
+def test_with_overwrite_a_folder_starts_anew(tmp_path: Path) -> None:
     NGMClassifier(**SMALL | {"epochs": 5}, folder=tmp_path).fit(X, WORDS)
-    again = NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS)
+    again = NGMClassifier(**SMALL, folder=tmp_path, overwrite=True).fit(X, WORDS)
     assert again.n_iter_ == 2
     assert len((tmp_path / "history.jsonl").read_text(encoding="utf-8").splitlines()) == 2
     np.testing.assert_array_equal(again.predict_proba(X), NGMClassifier(**SMALL).fit(X, WORDS).predict_proba(X))
 
 
 def test_only_the_leading_process_writes(tmp_path: Path) -> None:
-    run = begin(NGMClassifier(folder=tmp_path / "run"), leads=False)
+    run = begin(NGMClassifier(folder=tmp_path / "run"), {}, leads=False)
     assert run.folder == tmp_path / "run"
     assert not run.folder.exists()
-    begin(NGMClassifier(folder=tmp_path / "run"))
+    begin(NGMClassifier(folder=tmp_path / "run"), {})
     assert list(files(tmp_path / "run")) == ["config.json"]

@@ -15,10 +15,10 @@ from ngm.cli import settings as module
 from ngm.cli.settings import explained, settings, with_options
 from ngm.cli.training.told import Call, Told
 
-GIVEN_OTHERWISE = {"folder", "resume", "word_vectors"}
+GIVEN_OTHERWISE = {"folder", "resume", "overwrite", "word_vectors"}
 
 
-def test_every_field_of_the_estimator_is_an_option_but_for_three() -> None:
+def test_every_field_of_the_estimator_is_an_option_but_for_four() -> None:
     assert set(settings()) == {f.name for f in fields(NGMClassifier)} - GIVEN_OTHERWISE
     own = {f.name for record in (Told, Call) for f in fields(record)}
     assert not own & set(settings())

@@ -19,6 +19,7 @@ from ngm.reproduce import demo
 def demo_command(
     seeds: Annotated[int, typer.Option(min=1, help="Draws of the labelled digits.")] = 5,
     folder: Annotated[Path, typer.Option(help="Where the run folder goes.")] = Path("runs/demo"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -28,7 +29,7 @@ def demo_command(
     """
     total = 2 * seeds * len(demo.LABELS_PER_CLASS) + 1
     with bar(total, quiet=as_json) as step:
-        result = demo.run(folder, seeds, on_fit=lambda: step("training"))
+        result = demo.run(folder, seeds, on_fit=lambda: step("training"), overwrite=overwrite)
         page = write_report(folder)
     if as_json:
         rows = [row for c in result.comparisons for row in (c.without_graph, c.with_graph)]

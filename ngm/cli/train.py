@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import cast
 
 from rich.markup import escape
@@ -21,6 +22,7 @@ from ngm.cli.training.plan import rehearsed
 from ngm.cli.training.runs import Outcome, estimator, train
 from ngm.cli.training.told import Call, Told
 from ngm.evidence import read_evidence, write_evidence
+from ngm.locks import folder_lock
 from ngm.methods.estimator import NGMEstimator
 from ngm.run import JSON, Run
 
@@ -40,8 +42,15 @@ def train_command(given: Mapping[str, object]) -> None:
     start = time.perf_counter()
     wanted = asked(given)
     check(wanted)
+    call = wanted.call
+    with nullcontext() if call.dry_run else folder_lock(call.output):
+        if not call.resume:
+            Run.check(call.output, call.overwrite or call.dry_run, resumable=True)
+        _train(wanted, start)
+
+
+def _train(wanted: Asked, start: float) -> None:
     quiet = wanted.call.as_json
-    Run.check(wanted.call.output)
     with noted(quiet=quiet) as notes:
         network = cast("str | None", wanted.settings.get("network"))
         data = read_data(wanted.told, network, _seed(wanted), trusted=wanted.source_typed)

@@ -77,6 +77,10 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         )
     if estimator.resume and estimator.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
+    if estimator.overwrite and estimator.folder is None:
+        raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
+    if estimator.resume and estimator.overwrite:
+        raise ValueError("resume and overwrite are both True; choose whether to go on with the run or to replace it")
 
 
 def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:

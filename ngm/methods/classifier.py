@@ -86,7 +86,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         seed: Same seed, same result.
         device: Where to train: "cpu", "cuda", ...
         folder: Run folder, written as training goes.
-        resume: Go on from the checkpoint in `folder`.
+        resume: Go on from the checkpoint in `folder`, on the same data and settings; other data is refused.
+        overwrite: Replace a run that is in `folder`. Neither of the two: a folder with a run in it is refused.
 
     Attributes:
         classes_: (C,) class names, or label numbers 0 to L - 1.

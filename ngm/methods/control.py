@@ -58,6 +58,7 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
         word_vectors=model.word_vectors if model.network in WORD_NETWORKS else None,
         folder=None,
         resume=False,
+        overwrite=False,
     )
     if model.network == "ffnn":
         plain.set_params(dropout=used.dropout, input_dropout=used.input_dropout, unit_rows=used.unit_rows)

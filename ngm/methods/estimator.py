@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -20,11 +21,13 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
+from ngm.locks import folder_lock
 from ngm.methods import exporting, saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, per_graph, warn_of_idle_graph
 from ngm.methods.making import dtype_of, make_network, try_network
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
+from ngm.methods.same_data import data_digests
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
@@ -80,6 +83,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     device: str = "cpu"
     folder: str | Path | None = None
     resume: bool = False
+    overwrite: bool = False
+
+    _recomputed = frozenset[str]()  # parts of the data that the caller made from others; see `data_digests`
 
     def fit(
         self,
@@ -119,12 +125,13 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
-        with process_group() as (rank, world):
+        with process_group() as (rank, world), self._folder_lock(rank):
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
             loss.check(self.network_, loader.totals)
             kept = self.folder is not None and rank == 0
+            data = self._data_digests(inputs, targets, labeled, held_out, sample_weight, graphs) if kept else {}
             witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
             if self.recipe == "strong":
@@ -135,9 +142,10 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
-            run = saving.begin(self, leads=rank == 0) if self.folder is not None else None
-            self.history_ = self._train(loader, loss, held_out, run, on_epoch)
-            self._finish(loader, run if rank == 0 else None, witness)
+            with self._folder_lock(rank, create=True):
+                run = saving.begin(self, data, leads=rank == 0) if self.folder is not None else None
+                self.history_ = self._train(loader, loss, held_out, run, on_epoch)
+                self._finish(loader, run if rank == 0 else None, witness)
         if self.history_.stopped == "interrupted":
             raise KeyboardInterrupt  # fitted and saved all the same
         return self
@@ -149,10 +157,15 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iter_")
 
-    def save(self, folder: str | Path) -> Path:
-        """Writes a run folder; `ngm.load` reads it back. The graph is not part of it: prediction needs none."""
+    def save(self, folder: str | Path, overwrite: bool = False) -> Path:
+        """Writes a run folder; `ngm.load` reads it back. The graph is not part of it: prediction needs none.
+
+        Args:
+            folder: A new or an empty one.
+            overwrite: Whether a run that is in it may be replaced.
+        """
         check_is_fitted(self)
-        return saving.save(self, Path(folder))
+        return saving.save(self, Path(folder), overwrite)
 
     def export(
         self, format: Literal["onnx", "torch"] = "onnx", file: str | Path | None = None, x: Given | None = None
@@ -227,6 +240,26 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Takes back what `_describe` wrote."""
 
     # How the parts meet
+
+    def _folder_lock(self, rank: int, create: bool = False) -> AbstractContextManager[None]:
+        """Keeps other trainings out of the run folder, where this process writes one."""
+        return nullcontext() if self.folder is None or rank else folder_lock(self.folder, create)
+
+    def _data_digests(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        held_out: HeldOut,
+        sample_weight: ArrayLike | None,
+        graphs: Sequence[Graph],
+    ) -> dict[str, JSON]:
+        """What tells the data from other data; refuses it if the run folder is of other data, or not to be replaced."""
+        saving.check_folder(self)  # before anything is read
+        y = targets[labeled], labeled, getattr(self, "classes_", None)
+        data = data_digests(inputs, y, held_out, sample_weight, graphs, self.thesaurus, self._recomputed)
+        saving.check_folder(self, data)
+        return data
 
     def _teach(
         self,

@@ -34,10 +34,15 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ign
         """Accuracy over the labelled rows."""
         return labeled_accuracy(self.predict(x), y, sample_weight)
 
-    def save(self, folder: str | Path) -> Path:
-        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back."""
+    def save(self, folder: str | Path, overwrite: bool = False) -> Path:
+        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back.
+
+        Args:
+            folder: A new or an empty one.
+            overwrite: Whether a run that is in it may be replaced.
+        """
         check_is_fitted(self)
-        return save_rounds(self.estimator_, folder, self.history_, self.best_round_, self.stopped_)
+        return save_rounds(self.estimator_, folder, self.history_, self.best_round_, self.stopped_, overwrite)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

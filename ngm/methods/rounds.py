@@ -145,7 +145,7 @@ def fresh(estimator: NGMClassifier, targets: Targets, known: Known) -> NGMClassi
     if known.validation is not None:
         settings["validation"] = validation_for(targets, known)
     if getattr(estimator, "folder", None) is not None:
-        settings |= {"folder": None, "resume": False}
+        settings |= {"folder": None, "resume": False, "overwrite": False}
     copy: NGMClassifier = clone(estimator).set_params(**settings)
     return copy
 
@@ -157,14 +157,14 @@ def set_names(fitted: NGMClassifier, known: Known) -> None:
         fitted.feature_names_in_ = known.columns
 
 
-def keep(estimator: NGMClassifier, save: Callable[[Path], Path]) -> None:
+def keep(estimator: NGMClassifier, save: Callable[[Path, bool], Path]) -> None:
     """Saves into the estimator's folder, if it has one: the first of several processes does."""
     folder = getattr(estimator, "folder", None)
     if folder is None:
         return
     with process_group() as (rank, _):
         if rank == 0:
-            save(Path(folder))
+            save(Path(folder), estimator.overwrite or estimator.resume)
 
 
 def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) -> None:
@@ -174,7 +174,7 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
     if getattr(estimator, "folder", None) is not None:
-        Run.check(cast(Path, estimator.folder))
+        Run.check(cast(Path, estimator.folder), estimator.overwrite or estimator.resume, resumable=True)
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
 
@@ -187,9 +187,16 @@ def best_round(history: Sequence[Round]) -> int:
     return int(np.argmax(np.array(scores, dtype=np.float64)))
 
 
-def save_rounds(fitted: NGMClassifier, folder: str | Path, history: Sequence[Round], best: int, stopped: str) -> Path:
+def save_rounds(
+    fitted: NGMClassifier,
+    folder: str | Path,
+    history: Sequence[Round],
+    best: int,
+    stopped: str,
+    overwrite: bool = False,
+) -> Path:
     """Writes the run folder of the kept estimator, with the rounds beside it in `rounds.json`."""
-    path = fitted.save(folder)
+    path = fitted.save(folder, overwrite)
     rounds: list[JSON] = [asdict(record) for record in history]
     Run.open(path).write("rounds.json", {"rounds": rounds, "best_round": best, "stopped": stopped})
     return path

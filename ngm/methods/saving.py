@@ -12,8 +12,10 @@ import torch
 from torch import nn
 
 from ngm.files import remove_all_leftovers
+from ngm.locks import folder_lock
 from ngm.methods.readers import Reader, reads_texts
 from ngm.methods.recipes import Settings, resolve
+from ngm.methods.same_data import check_same_data
 from ngm.run import JSON, Run
 from ngm.training import History, load_into
 
@@ -23,28 +25,54 @@ if TYPE_CHECKING:
 _NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
 _COUNTS = {"labeled": "num_labeled_", "labeled_given": "num_given_", "validation_rows": "num_validation_"}
 _MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
+_OF_ONE_CALL = ("overwrite",)  # no part of a run: who loads it has not been allowed anything
 
 
-def begin(estimator: NGMEstimator, leads: bool = True) -> Run:
-    """Opens the estimator's folder: a new run, or the one to resume, whose settings must be the same.
+def check_folder(estimator: NGMEstimator, data: Mapping[str, JSON] | None = None) -> dict[str, JSON] | None:
+    """Refuses a folder with a run in it that may be neither replaced nor gone on with; nothing is written.
 
     Args:
-        estimator: Its `folder` and `resume` say what to open.
-        leads: Whether this process is the one that writes.
+        estimator: Its `folder`, `resume` and `overwrite` say what is wanted.
+        data: Digests of what it is to be trained on, to compare with those of the run to go on with; None: not yet.
+
+    Returns:
+        `config.json` of the run to go on with; None for a new run.
     """
     folder = Path(cast("str | Path", estimator.folder))
+    if not estimator.resume or not (folder / "config.json").exists():
+        Run.check(folder, estimator.overwrite, resumable=True)
+        return None
+    run = Run.open(folder)
+    config = run.read("config.json", ("estimator", "settings"))
+    before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
+    _check_same(before, {"estimator": type(estimator).__name__, **settings_as_json(estimator)}, folder)
+    if run.is_trained and not run.checkpoint.exists():
+        raise ValueError(
+            f"{folder} has weights but no checkpoint, so there is nothing to go on from (save writes none); set "
+            "overwrite=True (--overwrite) instead of resume to replace it, or name another folder"
+        )
+    if data is not None:
+        check_same_data(config.get("data"), data, folder)
+    return config
+
+
+def begin(estimator: NGMEstimator, data: Mapping[str, JSON], leads: bool = True) -> Run:
+    """Opens the estimator's folder: a new run, or the one to resume, whose settings and data must be the same.
+
+    Args:
+        estimator: Its `folder`, `resume` and `overwrite` say what to open.
+        data: Digests of what it is to be trained on.
+        leads: Whether this process is the one that writes.
+    """
+    run = Run(Path(cast("str | Path", estimator.folder)))
     if not leads:
-        return Run(folder)
-    settings = settings_as_json(estimator)
-    if estimator.resume and (folder / "config.json").exists():
-        run = Run.open(folder)
-        remove_all_leftovers(folder)
-        config = run.read("config.json", ("estimator", "settings"))
-        before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
-        _check_same(before, {"estimator": type(estimator).__name__, **settings}, folder)
-    else:
-        run = Run.create(folder)
-    run.write_config(type(estimator).__name__, settings)
+        return run
+    config = check_folder(estimator, data)
+    if config is None:
+        Run.create(run.folder, estimator.overwrite, resumable=True)
+    remove_all_leftovers(run.folder)
+    command = {"command": config["command"]} if config is not None and "command" in config else {}
+    run.write_config(type(estimator).__name__, settings_as_json(estimator), {**command, "data": dict(data)})
     return run
 
 
@@ -70,11 +98,13 @@ def finish(estimator: NGMEstimator, run: Run) -> None:
     run.write_history(cast("list[dict[str, JSON]]", history.epochs))
 
 
-def save(estimator: NGMEstimator, folder: Path) -> Path:
+def save(estimator: NGMEstimator, folder: Path, overwrite: bool = False) -> Path:
     """Writes a run folder from a fitted estimator."""
-    run = Run.create(folder)
-    run.write_config(type(estimator).__name__, settings_as_json(estimator))
-    finish(estimator, run)
+    Run.check(folder, overwrite)
+    with folder_lock(folder, create=True):
+        run = Run.create(folder, overwrite)
+        run.write_config(type(estimator).__name__, settings_as_json(estimator))
+        finish(estimator, run)
     return folder
 
 
@@ -140,7 +170,7 @@ def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
 
     Word vectors and a thesaurus are noted by their files, those in memory by their sizes: prediction needs neither.
     """
-    settings = {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator)}
+    settings = {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator) if f.name not in _OF_ONE_CALL}
     for name in _NOT_KEPT:
         value = getattr(estimator, name)
         if value is not None and not isinstance(value, str | Path):

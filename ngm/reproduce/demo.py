@@ -61,6 +61,7 @@ def run(
     seeds: int = 5,
     labels_per_class: Sequence[int] = LABELS_PER_CLASS,
     on_fit: Callable[[], None] = lambda: None,
+    overwrite: bool = False,
 ) -> Demo:
     """Trains on 1,200 digits joined to their nearest neighbours, and scores 597 others that no graph knows.
 
@@ -71,8 +72,9 @@ def run(
         seeds: Draws of the labelled digits and of the initial weights.
         labels_per_class: How many digits of each class are labelled.
         on_fit: Called after each training.
+        overwrite: Whether a run that is in the folder may be replaced.
     """
-    Run.check(folder)
+    Run.check(folder, overwrite)
     data = load("digits")
     graph = knn_graph(data.x[data.train], k=NEIGHBORS)
     batches = -(-graph.num_edges // RECIPES["paper"].batch_size)
@@ -88,7 +90,8 @@ def run(
     shown = comparisons[min(1, len(comparisons) - 1)]
     y = few_labels(data.y[data.train], shown.labels_per_class + _VALIDATED, seed=0)
     share = _VALIDATED / (shown.labels_per_class + _VALIDATED)
-    clone(with_graph).set_params(validation=share, folder=folder).fit(data.x[data.train], y, graph=graph)
+    kept = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
+    kept.fit(data.x[data.train], y, graph=graph)
     on_fit()
     _keep_control(Run.open(folder), shown)
     return Demo(comparisons, graph, folder)

@@ -27,6 +27,8 @@ def check(asked: Asked) -> None:
     if not call.resume and not call.dry_run and (call.output / "config.json").is_file():
         read = [table for table in (told.source, told.graph, told.vectors) if table is not None]
         check_folder_apart(call.output, read)
+    if call.resume and call.overwrite:
+        raise ValueError("both --resume and --overwrite are given; choose whether to go on with the run or replace it")
     if call.resume and call.dry_run:
         raise ValueError("--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them")
     if call.resume and not (call.output / "config.json").is_file():

@@ -111,7 +111,7 @@ def _check_there(source: object) -> None:
 
 def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str, object]:
     """The settings of the file that are not the defaults."""
-    elsewhere = {"folder", "resume", *instead, *(["word_vectors"] if "vectors" in instead else [])}
+    elsewhere = {"folder", "resume", "overwrite", *instead, *(["word_vectors"] if "vectors" in instead else [])}
     known = fields_of(NGMClassifier)
     for name, value in content.items() if isinstance(content, dict) else ():
         in_python = isinstance(value, str) and value.startswith(("function ", "in memory: ", "given as "))

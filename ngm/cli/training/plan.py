@@ -60,7 +60,11 @@ def rehearsed(model: NGMEstimator, data: Data) -> Plan:
         data: What it would be fitted to.
     """
     kind = _Numbers if isinstance(model, NGMRegressor) else _Classes
-    given = {f.name: getattr(model, f.name) for f in fields(model)} | {"folder": None, "resume": False}
+    given = {f.name: getattr(model, f.name) for f in fields(model)} | {
+        "folder": None,
+        "resume": False,
+        "overwrite": False,
+    }
     tried = kind(**given)
     tried.fit(data.x, data.target.y, graph=data.graph)
     return Plan(

@@ -13,9 +13,9 @@ from sklearn.base import clone
 from ngm.cli.progress import Progress, metric_of
 from ngm.cli.terminal import err
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
-from ngm.cli.training.data import Data
+from ngm.cli.training.data import Data, is_graph_folder
 from ngm.cli.training.kept import Kept
-from ngm.cli.training.told import SHARE
+from ngm.cli.training.told import SHARE, Told
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
 from ngm.methods.estimator import NGMEstimator
@@ -86,14 +86,24 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     share = given.pop("validation", SHARE)
     given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
     kind = NGMRegressor if data.target.task == "number" else NGMClassifier
-    return kind(**given, folder=asked.call.output, resume=asked.call.resume)  # type: ignore[arg-type]
+    call = asked.call
+    model = kind(**given, folder=call.output, resume=call.resume, overwrite=call.overwrite)  # type: ignore[arg-type]
+    model._recomputed = _recomputed(told, data)
+    return model
+
+
+def _recomputed(told: Told, data: Data) -> frozenset[str]:
+    """What was made here from data that is compared: x from a graph, or a graph from the rows."""
+    given = told.graph is not None or is_graph_folder(told.source or "")
+    made = {"x": data.features.kind == "graph", "graphs": data.graph is not None and not given}
+    return frozenset(name for name, true in made.items() if true)
 
 
 def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
     """Trains the run that is kept and, where it is asked for, controls and further seeds."""
     told, call = asked.told, asked.call
     logs = _logs(call.log or [], call.output)
-    kept = Kept(call.output, told, data)
+    kept = Kept(call.output, told)
     if call.resume:
         kept.check_same()
     fit(model, data, "with the graph" if told.control else "training", call.as_json, [*logs, kept])
@@ -105,7 +115,7 @@ def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
     for i in range(count):
         of = f" (seed {i + 1} of {count})" if count > 1 else ""
         if i:
-            other = clone(model).set_params(seed=model.seed + i, folder=None, resume=False)
+            other = clone(model).set_params(seed=model.seed + i, folder=None, resume=False, overwrite=False)
             with_graph.append(fit(other, data, f"with the graph{of}", call.as_json))
         plain = without_graph(with_graph[i], data.target.y)
         without.append(fit(plain, data, f"without the graph{of}", call.as_json, graph=False))

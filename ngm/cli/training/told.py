@@ -151,6 +151,9 @@ class Call:
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in the folder.", rich_help_panel=_TRAINING)
     ] = False
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the run in the folder.", rich_help_panel=_TRAINING)
+    ] = False
     dry_run: Annotated[
         bool,
         typer.Option(
