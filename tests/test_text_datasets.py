@@ -93,6 +93,20 @@ def test_the_official_file_is_taken_before_a_part_of_it(news: Path) -> None:
         ag_news.read(news)
 
 
+def test_the_loader_reads_only_files_that_it_has_checked(news: Path, monkeypatch: Patch) -> None:
+    (news / "classes.txt").write_text("a\nb\nc\nd\n", encoding="utf-8")
+    (news / "unlabeled_all.csv").write_text('"From","anybody"\n', encoding="utf-8")
+    names = ("train.csv", "test.csv", "unlabeled.csv")
+    monkeypatch.setattr(
+        ag_news, "_SHA256", {name: hashlib.sha256((news / name).read_bytes()).hexdigest() for name in names}
+    )
+    monkeypatch.setenv("NGM_DATA", str(news.parent))
+    loaded = ag_news.ag_news()
+    assert loaded.classes == ("World", "Sports", "Business", "Sci/Tech")
+    assert "From anybody" not in loaded.texts
+    assert ag_news.read(news).classes == ("a", "b", "c", "d")
+
+
 def test_class_names_come_from_classes_txt_where_it_is_there(news: Path) -> None:
     (news / "classes.txt").write_text("a\nb\nc\nd\n \n", encoding="utf-8")
     assert ag_news.read(news).classes == ("a", "b", "c", "d")

@@ -7,8 +7,8 @@ remains of HTML (`&lt;b&gt;`, `#36;`, `quot;`) and backslashes for line breaks a
 Where `train.csv` is not at hand, `train_partial.csv` of the same form does, a part of it. Articles without a class
 come from `unlabeled_all.csv` or else `unlabeled.csv`: one quoted column with the text, or title and description in two.
 Those that are also among the training or test articles are left out. `classes.txt`, where it is there, has the name of
-a class per line. This file and `unlabeled_all.csv`, of which there is no official copy, are taken as they are; the
-others are checked by sha256.
+a class per line. `ag_news` reads only files that it has checked by sha256, so neither that file nor
+`unlabeled_all.csv`, of which there is no official copy; `read` takes whatever a folder has.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def ag_news(progress: Progress | None = None) -> Dataset:
         x a list of texts, training, unlabelled and test articles in this order; no graph and no validation articles,
         since there are no official ones. `note` says how much of the official data it is.
     """
-    return read(find("AG News", files(), progress) / "ag_news")
+    chosen = files()
+    return _read(find("AG News", chosen, progress) / "ag_news", {Path(file.path).name for file in chosen})
 
 
 def files() -> tuple[DataFile, ...]:
@@ -79,12 +80,17 @@ def read(folder: Path) -> Dataset:
     Args:
         folder: Has `test.csv` and `train.csv` or `train_partial.csv`; the others may be missing.
     """
-    classes = _classes(folder / "classes.txt")
-    path = next((file for file in (folder / "train.csv", folder / "train_partial.csv") if file.is_file()), None)
+    return _read(folder, {path.name for path in folder.glob("*")})
+
+
+def _read(folder: Path, names: set[str]) -> Dataset:
+    """Reads those files of a folder that are named."""
+    classes = _classes(folder / "classes.txt") if "classes.txt" in names else _CLASSES
+    path = next((folder / name for name in ("train.csv", "train_partial.csv") if name in names), None)
     if path is None:
         raise FileNotFoundError(f"cannot find train.csv or train_partial.csv in {folder}; put one of them there")
     train, test = check_classes(path, _labeled(path, classes)), _labeled(folder / "test.csv", classes)
-    given = _unlabeled(folder)
+    given = _unlabeled(folder, names)
     taken = {_letters(text) for text in (*train.texts, *test.texts)} if given.texts else set()
     unlabeled = Part([text for text in given.texts if _letters(text) not in taken], [])
     note = _note(len(train.texts), len(unlabeled.texts), len(given.texts) - len(unlabeled.texts), len(test.texts))
@@ -106,8 +112,6 @@ def _note(train: int, unlabeled: int, left_out: int, test: int) -> str:
 
 
 def _classes(path: Path) -> tuple[str, ...]:
-    if not path.is_file():
-        return _CLASSES
     names = tuple(line.strip() for line in decoded(path).splitlines() if line.strip())
     if len(set(names)) != len(names) or len(names) < 2:
         raise ValueError(f"{path} names {len(set(names))} classes in {len(names)} lines; give two or more, each once")
@@ -128,8 +132,8 @@ def _labeled(path: Path, classes: tuple[str, ...]) -> Part:
     return check_texts(path, part)
 
 
-def _unlabeled(folder: Path) -> Part:
-    path = next((file for file in (folder / "unlabeled_all.csv", folder / "unlabeled.csv") if file.is_file()), None)
+def _unlabeled(folder: Path, names: set[str]) -> Part:
+    path = next((folder / name for name in ("unlabeled_all.csv", "unlabeled.csv") if name in names), None)
     if path is None:
         return NOTHING
     part = Part([], [])

