@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -239,21 +240,29 @@ def read_evidence(run: Run) -> Evidence | None:
         return None
     try:
         counts = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))
-        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
+        arrays = {name: _array(folder / f"{name}.npy") for name in _ARRAYS}
         table = read_table(folder / "nodes.parquet")
         columns = {name: _as(name, table.column(name)) for name in _COLUMNS}
         named = [columns.pop(name).astype(object) for name in ("id", "text")]
         ids, texts = (None if all(value is None for value in found.tolist()) else found for found in named)
         return Evidence(
             **columns,  # type: ignore[arg-type]
-            **arrays,
+            **arrays,  # type: ignore[arg-type]
             num_nodes=int(counts["nodes"]),
             num_edges=int(counts["edges"]),
             ids=ids,
             texts=texts,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder} is damaged ({error}); train again") from None
+
+
+def _array(file: Path) -> NDArray[np.generic]:
+    with file.open("rb") as stream:
+        array = np.load(stream, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{file.name} is an archive of arrays")
+        return array
 
 
 def _as(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -117,7 +117,10 @@ def row_numbers(rows: NDArray[np.int64]) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {shown}"
 
 
-def _two_dimensions(x: NDArray[np.generic]) -> NDArray[np.generic]:
+def _two_dimensions(x: NDArray[np.generic] | np.lib.npyio.NpzFile) -> NDArray[np.generic]:
+    if not isinstance(x, np.ndarray):
+        x.close()
+        raise ValueError("it is an archive of arrays; name it .npz")
     if x.ndim != 2 or x.dtype.kind not in "iufb":
         raise ValueError(f"it holds {x.dtype.name} of shape {x.shape}, not (n, d) numbers")
     return x

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import html
 import json
 import math
@@ -54,16 +55,43 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
     )
     environment.globals.update(verdicts=VERDICTS, height=_height, in_words=in_words, table=written_out, folded=FOLDED)
+    first_script, script = _file("first.js"), _script()
     text = environment.get_template("page.html").render(
         page=page,
+        policy=Markup(policy(first_script, script, _plotly_script(), with_map=_has_map(page))),
         light=Markup(css(LIGHT)),
         dark=Markup(css(DARK)),
         style=Markup(_file("page.css")),
-        script=Markup("\n".join(_file(name) for name in _SCRIPTS)),
+        first_script=Markup(first_script),
+        script=Markup(script),
         data=Markup(_data(page)),
         plotly=Markup(_plotly()),
     )
     return writable(text) + "\n"
+
+
+def policy(*scripts: str, with_map: bool) -> str:
+    """What a browser lets the page do: run these scripts and no other, show what is in it, and ask nobody for anything.
+
+    Args:
+        scripts: Texts of the scripts, as they stand between their tags.
+        with_map: Whether plotly draws a map by WebGL, for which it makes functions out of text of its own.
+
+    Returns:
+        A content security policy. Styles may stand anywhere, since plotly writes them at every element it draws.
+    """
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    directives = (
+        "default-src 'none'",
+        f"script-src {hashes}" + (" 'unsafe-eval'" if with_map else ""),
+        "script-src-attr 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "connect-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(directives)
 
 
 def drawn(figure: Figure, dark: bool = False) -> dict[str, JSON]:
@@ -227,11 +255,25 @@ def _packed(text: str) -> str:
     return base64.b64encode(gzip.compress(writable(text).encode(), compresslevel=6, mtime=0)).decode()
 
 
+def _script() -> str:
+    """What the page does, in a scope of its own."""
+    return "\n".join(['"use strict";', "(() => {", *(_file(name) for name in _SCRIPTS), "})();"])
+
+
+def _has_map(page: Page) -> bool:
+    return any(section.space is not None for section in page.sections)
+
+
 @lru_cache(maxsize=1)
-def _plotly() -> str:
+def _plotly_script() -> str:
     from plotly.offline import get_plotlyjs  # slow to import, and only pages need it
 
-    return _packed(get_plotlyjs())
+    return writable(str(get_plotlyjs()))
+
+
+@lru_cache(maxsize=1)
+def _plotly() -> str:
+    return _packed(_plotly_script())
 
 
 def _file(name: str) -> str:
