@@ -52,6 +52,10 @@ def predict_command(
     every: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
     top: Annotated[int, typer.Option(help="So many of the most probable classes.")] = 1,
     label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option("--spreadsheet-safe", help="Of .csv: put ' before texts that a spreadsheet takes for formulas."),
+    ] = False,
     header: Header = None,
     delimiter: Delimiter = None,
     as_json: AsJson = False,
@@ -69,7 +73,7 @@ def predict_command(
     Example:  ngm predict run/ new.parquet --id key --all -o classes.parquet
     """
     start = time.perf_counter()
-    check_output(output, source)
+    check_output(output, source, spreadsheet_safe)
     model, data = load(folder), _data_of(folder)
     names, separator = cast("list[str] | None", data.get("label_names")), str(data.get("label_separator") or ";")
     found = predicted(model, every, top, names, separator)
@@ -80,7 +84,7 @@ def predict_command(
         _check_key(items, found, id_column)
         with (
             _Rows(items, quiet=as_json) as moved,
-            written(output, [items.key, *found.columns]) as write,
+            written(output, [items.key, *found.columns], spreadsheet_safe) as write,
         ):
             for batch in items.batches(_AT_ONCE):
                 write([batch.ids, *told.take(model, batch)])

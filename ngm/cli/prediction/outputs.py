@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +19,26 @@ from ngm.tables.query import connect, file_to_read, quoted, refusals
 
 Write: TypeAlias = Callable[[Sequence[Sequence[object]]], None]
 PARQUET, LINES = (".parquet", ".pq"), (".jsonl", ".ndjson")
+_FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+    "\uff1d",
+    "\uff0b",
+    "\uff0d",
+    "\uff20",
+)  # the last four are full width
+_NUMBER = re.compile(r"[+-]?(\d+([.]\d*)?|[.]\d+)([eE][+-]?\d+)?|-inf")
 
 
-def check_output(output: Path, source: str) -> None:
+def check_output(output: Path, source: str, spreadsheet_safe: bool = False) -> None:
     """Refuses a file that cannot be written, or would replace what is read, before anything is read."""
+    if spreadsheet_safe and output.suffix.lower() != ".csv":
+        raise ValueError(f"--spreadsheet-safe is for .csv, and --output is {str(output)!r}; leave it out")
     if output.suffix.lower() not in (".csv", *PARQUET, *LINES):
         raise ValueError(f"--output is {str(output)!r}; name a file that ends in .csv, .parquet or .jsonl")
     if output.is_dir():
@@ -42,19 +59,20 @@ def _owner(output: Path) -> str | None:
 
 
 @contextmanager
-def written(output: Path, columns: Sequence[Column]) -> Iterator[Write]:
+def written(output: Path, columns: Sequence[Column], spreadsheet_safe: bool = False) -> Iterator[Write]:
     """Gives a function that adds rows, handed over column by column, to the output.
 
     Args:
         output: `.csv`, `.jsonl` or `.parquet`. Parquet is made of a CSV file beside it, which is then removed.
         columns: Of the output.
+        spreadsheet_safe: Of CSV: no cell is a formula to a spreadsheet; see `spreadsheet_cell`.
     """
     kind = output.suffix.lower()
     with file_written_whole(output) as part:
         lines = beside(output, "csv") if kind in PARQUET else part
         try:
             with lines.open("w", encoding="utf-8", newline="") as file:
-                yield _json_lines(file, columns) if kind in LINES else _csv(file, columns)
+                yield _json_lines(file, columns) if kind in LINES else _csv(file, columns, spreadsheet_safe)
             if kind in PARQUET:
                 _to_parquet(lines, part, columns)
         finally:
@@ -62,13 +80,26 @@ def written(output: Path, columns: Sequence[Column]) -> Iterator[Write]:
                 lines.unlink(missing_ok=True)
 
 
-def _csv(file: TextIO, columns: Sequence[Column]) -> Write:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
+def spreadsheet_cell(value: object) -> object:
+    """A cell that a spreadsheet shows and does not compute: an apostrophe goes before what would begin a formula.
+
+    >>> [spreadsheet_cell(value) for value in ("=1+1", "@a", "-1.5", -1.5, "a=b")]
+    ["'=1+1", "'@a", '-1.5', -1.5, 'a=b']
+    """
+    begins = isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA)
+    return f"'{value}" if begins and not _NUMBER.fullmatch(str(value)) else value
+
+
+def _csv(file: TextIO, columns: Sequence[Column], spreadsheet_safe: bool) -> Write:
+    # with all in quotes, a cell is one cell also to a program that takes ; or tab for the delimiter
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL if spreadsheet_safe else csv.QUOTE_MINIMAL)
+    cell = spreadsheet_cell if spreadsheet_safe else None
+    writer.writerow([column.name if cell is None else cell(column.name) for column in columns])
 
     def write(values: Sequence[Sequence[object]]) -> None:
         shown = [[format(v, c.form) for v in some] if c.form else some for c, some in zip(columns, values, strict=True)]
-        writer.writerows(zip(*shown, strict=True))
+        rows = zip(*shown, strict=True)
+        writer.writerows(rows if cell is None else ([cell(value) for value in row] for row in rows))
 
     return write
 

@@ -30,7 +30,7 @@ class Column:
     Args:
         name: Its name.
         type: What DuckDB calls its values: BIGINT, DOUBLE or VARCHAR.
-        form: How numbers with a point are written.
+        form: How numbers with a point are written; so that they are read back as they are where not given.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Numbers:
         """`prediction`, or `prediction_1`, `prediction_2`, ..."""
         many = len(self.model.mean_)
         names = [f"prediction_{i + 1}" for i in range(many)] if many > 1 else ["prediction"]
-        return [Column(name, "DOUBLE", f".{self.model.digits_ + 1}g") for name in names]
+        return [Column(name, "DOUBLE") for name in names]  # every digit, so that what is read back is what predict gave
 
     def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
         """Values of the columns for some more rows, which are counted."""
