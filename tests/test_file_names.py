@@ -42,7 +42,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def to_parquet(file: Path, **columns: object) -> None:
     """Written under a plain name and renamed, so that DuckDB is not told the name."""
-    duckdb.connect().register("columns", pd.DataFrame(columns)).execute("COPY columns TO 'plain' (FORMAT parquet)")
+    duckdb.connect().register("columns", pd.DataFrame(columns, dtype=object)).execute(
+        "COPY columns TO 'plain' (FORMAT parquet)"
+    )
     Path("plain").rename(file)
 
 

@@ -31,7 +31,7 @@ WRITING = [  # what is refused, and the word that says why
     ("ATTACH 'shop.db' AS shop; CREATE TABLE shop.u AS SELECT 1 AS a; FROM shop.t", "attached for writing"),
     ("SELECT 1; CALL enable_logging('QueryLog', storage = 'file', storage_path = 'owned'); SELECT 1 AS a", "CALL"),
     ("SELECT 1; PRAGMA enable_profiling; SELECT 1 AS a", "PRAGMA"),
-    ("SELECT 1; IMPORT DATABASE 'owned'; SELECT 1 AS a", "PRAGMA"),
+    ("SELECT 1; IMPORT DATABASE 'owned'; SELECT 1 AS a", "PRAGMA|schema.sql"),
 ]
 UNTRUSTED = [  # in somebody's file
     ("SELECT 1 AS a; COPY (SELECT 1) TO 'owned.csv'; SELECT 2 AS a", "3 statements"),

@@ -184,6 +184,6 @@ def _from_here(text: str) -> str:
 def packing(files: Iterable[str | Path]) -> str:
     """Option for DuckDB, which does not see what is packed in a name with a question mark."""
     names = [str(file) for file in files]
-    kinds = {{".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix.lower(), "none") for name in names}
-    odd = len(kinds) == 1 and any("?" in name and "://" not in name for name in names)
+    kinds = {{".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix.lower(), "") for name in names}
+    odd = kinds in ({"gzip"}, {"zstd"}) and any("?" in name and "://" not in name for name in names)
     return f", compression = '{kinds.pop()}'" if odd else ""

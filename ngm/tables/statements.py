@@ -84,7 +84,7 @@ def check_untrusted(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
 def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> Tree:
     """The syntax tree of a SELECT."""
-    answer = connection.execute("SELECT json_serialize_sql(?)", [text]).fetchall()[0][0]
+    answer = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()[0][0]
     return cast(Tree, json.loads(answer))
 
 
