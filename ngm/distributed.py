@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
 Value = TypeVar("Value", int, float, str)
+_PATIENCE = 1800.0  # seconds to wait for the other processes to start
 _FAREWELL = 5.0  # seconds that the process with the store stays for the others to read why it failed
 _LOST = (
     "the connection to another process was lost: it has died or cannot be reached; "
@@ -129,7 +131,7 @@ def _join(rank: int, world: int) -> _Group:
     """Makes a process group with keys of its own in the store: those of the groups before are still there."""
     global _group
     store, numbers = _store(rank, world, os.environ["MASTER_ADDR"], os.environ.get("MASTER_PORT", ""))
-    own = dist.PrefixStore(f"ngm/{next(numbers)}", store)  # type: ignore[attr-defined]
+    own = dist.PrefixStore(str(next(numbers)), store)  # type: ignore[attr-defined]
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == str(True)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
@@ -144,7 +146,45 @@ def _join(rank: int, world: int) -> _Group:
 def _store(rank: int, world: int, address: str, port: str) -> tuple[Store, Iterator[int]]:
     """The store through which the processes find each other, for as long as this one lives; numbers for its groups."""
     store, _, _ = next(dist.rendezvous("env://", rank, world))  # type: ignore[attr-defined]
-    return store, iter(range(2**62))
+    shared = dist.PrefixStore("ngm", store)  # type: ignore[attr-defined]
+    name = _welcome(shared, world) if rank == 0 else _greet(shared, rank)
+    return dist.PrefixStore(name, shared), iter(range(2**62))  # type: ignore[attr-defined]
+
+
+def _welcome(store: Store, world: int) -> str:
+    """Gives the others a new name for this start of the ranks, and waits until all have it.
+
+    Where torchrun has started the ranks again, its store still has the keys of the ranks that were there before, and
+    how often it did may not be the same on every host. So the others say hello by a new name of their own each, and the
+    new name of all is told to those; whoever was there before does not answer any more.
+    """
+    name, missing = uuid.uuid4().hex, set(range(1, world))
+    until = time.monotonic() + _PATIENCE
+    while missing:
+        for rank in sorted(missing):
+            if store.check([f"{name}/ready/{rank}"]):
+                missing.remove(rank)
+            elif store.check([f"hello/{rank}"]):
+                store.set(f"welcome/{store.get(f'hello/{rank}').decode()}", name)
+        _wait(until, f"no sign of rank {', '.join(map(str, sorted(missing)))} of {world}")
+    return name
+
+
+def _greet(store: Store, rank: int) -> str:
+    """The name that rank 0 has for this start of the ranks."""
+    own, until = uuid.uuid4().hex, time.monotonic() + _PATIENCE
+    store.set(f"hello/{rank}", own)
+    while not store.check([f"welcome/{own}"]):
+        _wait(until, "no sign of rank 0")
+    name = store.get(f"welcome/{own}").decode()
+    store.set(f"{name}/ready/{rank}", "")
+    return name
+
+
+def _wait(until: float, missing: str) -> None:
+    if time.monotonic() > until:
+        raise RankError(f"{missing} after {_PATIENCE / 60:.0f} minutes; start all ranks, and see what became of those")
+    time.sleep(0.01)
 
 
 def _said(error: BaseException) -> str:

@@ -73,18 +73,36 @@ class Faulty(nn.Module):
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
-        self.linear, self.batches = nn.Linear(in_features, out_features), 0
+        self.linear = nn.Linear(in_features, out_features)
+        self.batches, self.last_batch = 0, -1
 
     def forward(self, x: Tensor) -> Tensor:
         logits: Tensor = self.linear(x)
         if not self.training:
             return -logits if self.fault == "disagrees" and rank() == 1 else logits
         self.batches += 1
+        if rank() == 1 and self.batches == self.last_batch:
+            os.kill(os.getpid(), signal.SIGKILL)
         if rank() != 1 or self.batches != 3:
             return logits
         if self.fault == "raises":
             raise ValueError("row 7 is odd")
         return logits * float("inf") if self.fault == "explodes" else logits
+
+
+def killed(folder: Path) -> None:
+    """Trains a run, of which rank 1 dies in the middle of the fourth epoch at the first attempt; then more."""
+
+    epochs: list[float] = []
+
+    def on_epoch(epoch: Epoch) -> None:
+        epochs.append(epoch["epoch"])
+        if epoch["epoch"] == 2 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+            model.network_.last_batch = model.network_.batches + 2
+
+    model = classifier(folder / "run", resume=True).set_params(network=Faulty)
+    arrays = {"killed": fit(model, on_epoch)} | many_fits()
+    save(folder, arrays | {"epochs": np.array(epochs)})
 
 
 def faults(folder: Path) -> None:
@@ -158,7 +176,7 @@ def batch_gradients(scaling: Literal["sum", "mean"], here: int = 0, world: int =
     return torch.stack(out)
 
 
-PROGRAMS: dict[str, Callable[[Path], None]] = {f.__name__: f for f in (fits, faults, gradients)}
+PROGRAMS: dict[str, Callable[[Path], None]] = {f.__name__: f for f in (fits, killed, faults, gradients)}
 
 if __name__ == "__main__":
     PROGRAMS[sys.argv[1]](Path(sys.argv[2]))

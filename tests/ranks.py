@@ -22,7 +22,7 @@ def program(name: str, folder: Path) -> list[str]:
 
 def torchrun(*words: str, processes: int = 2) -> list[str]:
     """The words after `python` that run what torchrun is given."""
-    return ["-m", "torch.distributed.run", "--nproc-per-node", str(processes), *words]
+    return ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), *words]
 
 
 def free_port() -> int:
@@ -75,3 +75,10 @@ def _run(words: Sequence[str], environments: Sequence[Mapping[str, str]]) -> Non
     with started(words, environments[0]) as process:
         _run(words, environments[1:])
         assert process.wait(timeout=SECONDS) == 0
+
+
+def succeed(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """Waits for processes whose output is read, and shows it where one fails."""
+    for process in processes:
+        output, _ = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, output

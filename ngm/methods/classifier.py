@@ -183,7 +183,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             told = told & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
         else:
             words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.seed)
-        return from_first(words), told
+        return from_first(words), from_first(told)
 
     def _squash(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits) if self.task_ == "labels" else torch.softmax(logits, dim=1)

@@ -17,6 +17,7 @@ from ngm.methods.readers import Given
 from ngm.methods.rounds import (
     Known,
     Round,
+    agreed,
     as_targets,
     best_round,
     check_rounds,
@@ -91,7 +92,7 @@ class CoTraining(InRounds):
         prior: NDArray[np.float32] | None = None
         before = known.labels >= 0
         for i in range(self.rounds):
-            self.targets_ = self._teach(known, graph, prior)
+            self.targets_ = agreed(self._teach(known, graph, prior))
             targets = as_targets(self.targets_)
             fitted = fresh(self.estimator, targets, known)
             fitted.fit(known.x, targets, graph=graph)

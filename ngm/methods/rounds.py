@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
-from ngm.distributed import process_group
+from ngm.distributed import from_first, process_group
 from ngm.graph import Graph
 from ngm.methods.checks import check_features
 from ngm.methods.classifier import NGMClassifier
@@ -27,6 +27,7 @@ from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.run import JSON, Run
 
+Number = TypeVar("Number", np.float32, np.float64)
 Targets: TypeAlias = "NDArray[np.float32] | NDArray[np.int64]"
 
 
@@ -125,7 +126,8 @@ def measured_round(
     score = None
     if known.validation is not None:
         x, y = known.validation
-        score = float((np.asarray(fitted.predict_proba(x)).argmax(axis=1) == y).mean())
+        right = (np.asarray(fitted.predict_proba(x)).argmax(axis=1) == y).mean()
+        score = float(agreed(np.array([right], dtype=np.float64))[0])
     return Round(
         number,
         labeled=int((labels >= 0).sum()),
@@ -155,6 +157,12 @@ def set_names(fitted: NGMClassifier, known: Known) -> None:
     fitted.classes_ = known.classes
     if known.columns is not None:
         fitted.feature_names_in_ = known.columns
+
+
+def agreed(values: NDArray[Number]) -> NDArray[Number]:
+    """What the first of several processes has, so that they choose the same nodes and rounds to the last digit."""
+    with process_group() as (_, world):
+        return values if world == 1 else cast("NDArray[Number]", from_first(torch.from_numpy(values)).numpy())
 
 
 def keep(estimator: NGMClassifier, save: Callable[[Path, bool], Path]) -> None:

@@ -17,6 +17,7 @@ from ngm.methods.readers import Given
 from ngm.methods.rounds import (
     Known,
     Round,
+    agreed,
     as_targets,
     best_round,
     check_rounds,
@@ -115,7 +116,7 @@ class SelfTraining(InRounds):
                 self.estimator_, self.best_round_ = fitted, i
             if i == self.rounds or self._impatient(i):
                 break
-            shares = self._taught(np.asarray(fitted.predict_proba(x), dtype=np.float32), known, graph)
+            shares = agreed(self._taught(np.asarray(fitted.predict_proba(x), dtype=np.float32), known, graph))
             added, self.stopped_ = self._choose(shares, labels, known, graph)
             if not added.any():
                 break
