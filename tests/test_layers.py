@@ -53,6 +53,7 @@ LAYERS = [
     "__init__",  # the public names; only what stands below may say `from ngm import Graph`
     "reproduce",
     "cli",
+    "__main__",
 ]
 ROOT = Path(ngm.__file__).parent
 

@@ -163,10 +163,6 @@ WRONG = [
         "--validation-column is 'val', which is also among --columns; leave it out there",
     ),
     (
-        (*TRAIN, "--resume"),
-        "there is no run in run to go on with; leave out --resume, or name the folder of the run",
-    ),
-    (
         ("train", "stray.csv", "--columns", "a", "--label", "kind"),
         "column 'a' of stray.csv holds 'NA' in row 4, which is not a number; mend it, or leave the column out",
     ),

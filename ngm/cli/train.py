@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import cast
 
 from rich.markup import escape
@@ -21,6 +22,7 @@ from ngm.cli.training.labels import in_words
 from ngm.cli.training.plan import rehearsed
 from ngm.cli.training.runs import Outcome, estimator, train
 from ngm.cli.training.told import Call, Told
+from ngm.distributed import process_group
 from ngm.evidence import read_evidence, write_evidence
 from ngm.locks import folder_lock
 from ngm.methods.estimator import NGMEstimator
@@ -42,18 +44,39 @@ def train_command(given: Mapping[str, object]) -> None:
     start = time.perf_counter()
     wanted = asked(given)
     check(wanted)
+    with process_group() as (rank, _):
+        if rank > 0:
+            _follow(wanted)
+        else:
+            _lead(wanted, start)
+
+
+def _lead(wanted: Asked, start: float) -> None:
+    """Trains, writes and prints."""
     call = wanted.call
     with nullcontext() if call.dry_run else folder_lock(call.output):
-        if not call.resume:
+        if not (call.resume and (call.output / "config.json").is_file()):
             Run.check(call.output, call.overwrite or call.dry_run, resumable=True)
+            if call.resume and not call.as_json:
+                err.print(f"there is no run in {escape(str(call.output))} yet; a new one begins", highlight=False)
         _train(wanted, start)
+
+
+def _follow(wanted: Asked) -> None:
+    """What the other ranks of several do: they train, and the first one writes and prints."""
+    with noted(quiet=True):
+        data = _read(wanted)
+        model = estimator(wanted, data)
+        if wanted.call.dry_run:
+            rehearsed(model, data)
+        else:
+            train(model, data, replace(wanted, call=replace(wanted.call, as_json=True, log=None)))
 
 
 def _train(wanted: Asked, start: float) -> None:
     quiet = wanted.call.as_json
     with noted(quiet=quiet) as notes:
-        network = cast("str | None", wanted.settings.get("network"))
-        data = read_data(wanted.told, network, _seed(wanted), trusted=wanted.source_typed)
+        data = _read(wanted)
         model = estimator(wanted, data)
         if wanted.call.dry_run:
             _plan(wanted, data, model, notes)
@@ -74,6 +97,11 @@ def _train(wanted: Asked, start: float) -> None:
 app.command("train")(
     with_options(train_command, options_of(Told), [s.option() for s in settings().values()], options_of(Call))
 )
+
+
+def _read(wanted: Asked) -> Data:
+    network = cast("str | None", wanted.settings.get("network"))
+    return read_data(wanted.told, network, _seed(wanted), trusted=wanted.source_typed)
 
 
 def _seed(wanted: Asked) -> int:

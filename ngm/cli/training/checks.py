@@ -31,10 +31,6 @@ def check(asked: Asked) -> None:
         raise ValueError("both --resume and --overwrite are given; choose whether to go on with the run or replace it")
     if call.resume and call.dry_run:
         raise ValueError("--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them")
-    if call.resume and not (call.output / "config.json").is_file():
-        raise ValueError(
-            f"there is no run in {call.output} to go on with; leave out --resume, or name the folder of the run"
-        )
 
 
 def _check_inputs(told: Told, network: object) -> None:

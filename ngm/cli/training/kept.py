@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ngm.cli.training.told import Told
+from ngm.distributed import rank_and_world
 from ngm.run import JSON, Run
 from ngm.training import Epoch
 
@@ -25,13 +26,17 @@ class Kept:
             self.write()
 
     def write(self) -> None:
-        """Writes now."""
+        """Writes now, in the first of several processes."""
+        if rank_and_world()[0] > 0:
+            return
         run = Run.open(self.folder)
         run.write("config.json", run.read("config.json") | {"command": self.command})
         self.done = True
 
     def check_same(self) -> None:
-        """Refuses to go on with a run that was told otherwise."""
+        """Refuses to go on with a run that was told otherwise; the first of several processes looks."""
+        if rank_and_world()[0] > 0 or not (self.folder / "config.json").is_file():
+            return
         before = Run.open(self.folder).read("config.json")
         command = before.get("command")
         if isinstance(command, dict):

@@ -16,6 +16,7 @@ from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import Data, is_graph_folder
 from ngm.cli.training.kept import Kept
 from ngm.cli.training.told import SHARE, Told
+from ngm.distributed import rank_and_world
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
 from ngm.methods.estimator import NGMEstimator
@@ -141,7 +142,7 @@ def fit(
 
             return model.fit(data.x, data.target.y, graph=data.graph if graph else None, on_epoch=on_epoch)
     except KeyboardInterrupt:
-        if model.folder is not None and hasattr(model, "n_iter_"):
+        if model.folder is not None and hasattr(model, "n_iter_") and rank_and_world()[0] == 0:
             data.features.save(Run.open(model.folder))
             kept = f"{model.n_iter_:,} epoch{' is' if model.n_iter_ == 1 else 's are'} kept"
             err.print(f"{kept}; the same command with --resume goes on", highlight=False)

@@ -149,7 +149,8 @@ class Call:
         typer.Option(help="Weight of the graph, for all kinds of edges.", rich_help_panel=_GRAPH),
     ] = None
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in the folder.", rich_help_panel=_TRAINING)
+        bool,
+        typer.Option("--resume", help="Go on with the run in the folder, if there is one.", rich_help_panel=_TRAINING),
     ] = False
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run in the folder.", rich_help_panel=_TRAINING)

@@ -1,0 +1,122 @@
+"""Ranks that die, hosts that share nothing but a network: torchrun as it is used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.commands import runner
+from tests.rank_programs import Faulty, classifier, fit, many_fits
+from tests.ranks import SECONDS, program, started, succeed, torchrun
+
+
+def test_a_run_whose_rank_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    words = torchrun("--max-restarts", "1", *program("killed", tmp_path))
+    with started(words, output=subprocess.PIPE) as process:
+        succeed([process])
+    alone = many_fits() | {"killed": fit(classifier().set_params(network=Faulty))}
+    for rank in range(2):
+        found = np.load(tmp_path / f"rank{rank}.npz")
+        assert found["epochs"].tolist() == [3, 4, 5]  # 0 to 2 were done before it was killed
+        for name, expected in alone.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=f"{name}, rank {rank}")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the process to kill in /proc")
+def test_a_command_whose_rank_was_killed_goes_on_and_is_written_and_printed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    table = tmp_path / "rows.csv"
+    rows = [f"{a},{b},{'x' if a + b > 0 else 'y'}" for a, b in rng.normal(size=(60, 2))]
+    table.write_text("\n".join(["a,b,kind", *rows]), encoding="utf-8")
+    words = [str(table), "--columns", "a,b", "--label", "kind", "--hidden", "3", "--recipe", "paper", "--epochs", "150"]
+    words = ["train", *words, "--batch-size", "16", "--no-report", "-o"]
+    assert runner(monkeypatch, capsys)(*words, tmp_path / "alone")[0] == 0
+    command = torchrun("--max-restarts", "1", "-m", "ngm", *words, str(tmp_path / "run"), "--resume")
+    with started(command, output=subprocess.PIPE) as process:
+        history = tmp_path / "run" / "history.jsonl"
+        while process.poll() is None and not (history.exists() and history.read_text(encoding="utf-8").count("\n") > 2):
+            time.sleep(0.005)
+        os.kill(_child(process.pid, "RANK=1"), signal.SIGKILL)
+        output, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, output
+    assert output.count("Run folder: ") == 1
+    assert "there is no run in" in output
+    files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("alone", "run")]
+    assert files[0] == files[1]
+    assert len(history.read_text(encoding="utf-8").splitlines()) == 150
+    alone, found = (load_file(tmp_path / name / "weights.safetensors") for name in ("alone", "run"))
+    for name, expected in alone.items():
+        torch.testing.assert_close(found[name], expected, rtol=0, atol=1e-5)
+
+
+def _child(parent: int, variable: str) -> int:
+    """The process that a process has started with this variable in its environment."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="utf-8").split()
+    (child,) = [c for c in children if variable.encode() in Path(f"/proc/{c}/environ").read_bytes().split(b"\0")]
+    return int(child)
+
+
+@pytest.fixture
+def hosts() -> Iterator[list[tuple[str, str, str]]]:
+    """Two network namespaces with a cable between them: (namespace, device, address) of each."""
+    if os.name != "posix" or shutil.which("ip") is None or os.geteuid() != 0:
+        pytest.skip("network namespaces need Linux, root and iproute2")
+    number = os.getpid()
+    made = [(f"ngm{number}{end}", f"ngm{number}{end}", f"10.77.0.{i}") for i, end in enumerate("ab", start=1)]
+    try:
+        for name, _, _ in made:
+            if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode:
+                pytest.skip("network namespaces cannot be made here; they need CAP_SYS_ADMIN")
+        (a, cable_a, _), (b, cable_b, _) = made
+        _ip("link", "add", cable_a, "netns", a, "type", "veth", "peer", "name", cable_b, "netns", b)
+        for name, cable, address in made:
+            _ip("-n", name, "addr", "add", f"{address}/24", "dev", cable)
+            _ip("-n", name, "link", "set", cable, "up")
+            _ip("-n", name, "link", "set", "lo", "up")
+        yield made
+    finally:
+        for name, _, _ in made:
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)  # takes its end of the cable with it
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+def test_two_hosts_train_the_network_that_one_trains(hosts: list[tuple[str, str, str]], tmp_path: Path) -> None:
+    fit(classifier(tmp_path / "a" / "resumed", epochs=3))  # a checkpoint on the first host; the second has none
+    (tmp_path / "b").mkdir()
+    meeting = ["--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "ngm"]
+    meeting += ["--rdzv-endpoint", f"{hosts[0][2]}:29500"]
+
+    def words(i: int) -> list[str]:
+        own = ["--local-addr", hosts[i][2], "--rdzv-conf", f"is_host={int(i == 0)}"]
+        return ["-m", "torch.distributed.run", *meeting, *own, *program("fits", tmp_path / "ab"[i])]
+
+    def on(i: int) -> tuple[dict[str, str], list[str]]:
+        return {"GLOO_SOCKET_IFNAME": hosts[i][1]}, ["ip", "netns", "exec", hosts[i][0]]
+
+    with (
+        started(words(0), *on(0), output=subprocess.PIPE) as first,
+        started(words(1), *on(1), output=subprocess.PIPE) as second,
+    ):
+        succeed([first, second])
+    alone = many_fits() | {"resumed": fit(classifier())}
+    ranks = [path for end in "ab" for path in (tmp_path / end).glob("rank*.npz")]
+    assert len(ranks) == 2
+    for path in ranks:
+        found = np.load(path)
+        for name, expected in alone.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=f"{name}, {path.name}")
