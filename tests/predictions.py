@@ -42,7 +42,7 @@ def train(
     }
     features, x = Features.fit(table, read=read, **given[read])  # type: ignore[arg-type]
     model = model or NGMClassifier(**({"network": "lstm"} if read == "text" else {"hidden": (8,)}), epochs=3)
-    model.fit(x, y).save(folder)  # type: ignore[arg-type]
+    model.fit(x, y).save(folder, overwrite=True)  # type: ignore[arg-type]
     kept = Folder.open(folder)
     features.save(kept)
     kept.write("metrics.json", kept.read("metrics.json") | {"data": dict(data)})  # type: ignore[dict-item]

@@ -100,7 +100,7 @@ def test_a_graph_folder_is_used_as_it_is(run: Run) -> None:
     assert json.loads(out)["graph"]["edges"] == graph.num_edges
     assert json.loads(out)["graph"]["origin"] == "graph"
     save_graph("small", text_graph(TEXTS[:9], 2))
-    assert run(*TRAIN, "--graph", "small") == (
+    assert run(*TRAIN, "--overwrite", "--graph", "small") == (
         2,
         "",
         "error: small has 9 nodes, texts.csv has 30 rows; a node is a row, so build the graph from this table",
@@ -118,7 +118,7 @@ def test_control_trains_again_without_the_graph_for_as_many_steps(run: Run) -> N
     scores = metrics["control"]["scores"]
     assert scores == {"with_graph": [found["accuracy"]], "without_graph": [found["accuracy_without_graph"]]}
     assert metrics["labeled"] > 16  # softly labelled ones too; 4 of 20 are validated on
-    told = " ".join(run(*TRAIN, *words)[1].split())
+    told = " ".join(run(*TRAIN, "--overwrite", *words)[1].split())
     shown = r"\d\.\d{3} on 4 validation texts, whose labels were hidden"
     assert re.search(rf"accuracy {shown} without the graph {shown}", told)
 
@@ -215,7 +215,7 @@ def test_empty_and_blank_labels_are_unlabelled_and_numbers_are_classes(run: Run)
     found = json.loads(run(*TRAIN, "--no-graph", "--json")[1])
     assert (found["classes"], found["unlabeled"], found["graph"]) == ({"1": 10, "2": 10}, 10, None)
     Path("texts.csv").write_text("body,topic\n" + "".join(f"{t},{'ab '[i % 3]}\n" for i, t in enumerate(TEXTS)))
-    found = json.loads(run(*TRAIN, "--no-graph", "--json")[1])
+    found = json.loads(run(*TRAIN, "--overwrite", "--no-graph", "--json")[1])
     assert (found["classes"], found["unlabeled"]) == ({"a": 10, "b": 10}, 10)
 
 
@@ -223,7 +223,7 @@ def test_warnings_of_the_library_are_notes(run: Run) -> None:
     pd.DataFrame({"body": [*TEXTS[:29], ""], "topic": labels()}).to_csv("texts.csv", index=False)
     _, _, err = run(*TRAIN, "-k", "3")
     assert "note: 1 text is empty (row 29); to the network such texts are blank" in err
-    found = json.loads(run(*TRAIN, "-k", "3", "--json")[1])
+    found = json.loads(run(*TRAIN, "--overwrite", "-k", "3", "--json")[1])
     assert found["notes"] == [
         "1 of 30 texts left without edges: empty (row 29)",
         "1 text is empty (row 29); to the network such texts are blank",
@@ -235,7 +235,7 @@ def test_lines_that_are_not_utf_8_are_left_out_and_noted(run: Run) -> None:
     Path("texts.csv").write_bytes("\n".join(["body,topic", *lines[:2], "café,pets", *lines[2:]]).encode("latin-1"))
     note = "1 lines of texts.csv did not fit and were left out: line 4: 'caf??pets' (not UTF-8)"
     assert f"note: {note} " in run(*TRAIN)[2]
-    found = json.loads(run(*TRAIN, "--json")[1])
+    found = json.loads(run(*TRAIN, "--overwrite", "--json")[1])
     assert (found["labeled"], found["unlabeled"], found["notes"]) == (20, 10, [note])
 
 

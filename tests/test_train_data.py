@@ -23,7 +23,7 @@ RNG = np.random.default_rng(3)
 A, B = RNG.normal(5, 2, 40), RNG.normal(-100, 30, 40)
 KIND = np.where(A + B / 15 > -1.7, "high", "low")
 GRAPH = Graph.from_edges([[i, j] for i in range(40) for j in range(i) if KIND[i] == KIND[j] and (i + j) % 7 == 0])
-FAST = ("--epochs", "2", "--hidden", "6", "--no-report", "--json")
+FAST = ("--epochs", "2", "--hidden", "6", "--no-report", "--overwrite", "--json")
 
 
 @pytest.fixture
