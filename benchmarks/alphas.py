@@ -9,9 +9,9 @@ import warnings
 import bench
 
 from ngm import NGMClassifier
+from ngm.collapse import CollapseWarning
 from ngm.datasets import load
 from ngm.reproduce.pubmed import inductive
-from ngm.training import CollapseWarning
 
 SEEDS = 3
 SETTINGS: dict[str, dict[str, object]] = {

@@ -81,7 +81,7 @@ class _CsvLog:
         epoch = int(record["epoch"])
         if not self.columns or epoch <= self.last:
             self._begin(record, epoch)
-        unknown = [name for name in record if name not in self.columns]
+        unknown = [name for name in record if name not in self.columns and not name.startswith(_H)]  # older: fewer of h
         if unknown:
             raise ValueError(
                 f"epoch {epoch} has {unknown[0]!r}, and {self.file} has columns {', '.join(self.columns)}; "
@@ -118,7 +118,7 @@ class _TensorboardLog:
                 self.writer.close()
             self.writer = SummaryWriter(self.folder, purge_step=epoch)
         for name, value in record.items():
-            if name != "epoch":
+            if name != "epoch" and not _of_first_step(name):
                 self.writer.add_scalar(_curve(name), value, epoch)
         self.writer.flush()
         self.last = epoch
@@ -137,7 +137,12 @@ def _curve(name: str) -> str:
 
 
 def _columns(record: Epoch) -> list[str]:
-    return [*(name for name in record if name != "collapsed"), "collapsed"]
+    return [*(name for name in record if name != "collapsed" and not _of_first_step(name)), "collapsed"]
+
+
+def _of_first_step(name: str) -> bool:
+    """Whether the first record alone has it: it says what h was like at the first step."""
+    return name.startswith(_H) and "_start" in name
 
 
 def _shown(value: float | str) -> str:

@@ -85,6 +85,7 @@ class Cost:
         ll: Distances across labelled-labelled edges; likewise `lu` and `uu`.
         total: What to call `backward` on.
         h: (b, d) the hidden representations that were compared, without gradient; None where none were.
+        layers: The same of every layer that has a regularizer, of which `h` is the first.
     """
 
     supervised: Tensor
@@ -93,6 +94,7 @@ class Cost:
     uu: Tensor
     total: Tensor
     h: Tensor | None = None
+    layers: tuple[Tensor, ...] = ()
 
     @property
     def h_norm(self) -> Tensor:
@@ -168,6 +170,11 @@ class NGMLoss(nn.Module):
         self._checked: tuple[nn.Module, tuple[bool, ...]] | None = None  # in a tuple, so that it is no submodule
 
     @property
+    def layers(self) -> tuple[str, ...]:
+        """Names of the layers whose h is compared, in the order of `Cost.layers`."""
+        return tuple(self._layers)
+
+    @property
     def kinds(self) -> list[frozenset[EdgeKind]]:
         """For each graph, the kinds of edge with an alpha above 0: what an `EdgeLoader` needs to sample."""
         count = max(self.graphs, default=-1) + 1
@@ -193,8 +200,8 @@ class NGMLoss(nn.Module):
         terms = self._edge_terms(hidden, batch)  # (3,)
         supervised = self._supervised(_exact(logits), batch)
         ll, lu, uu = terms.unbind()
-        h = next(iter(hidden.values()), None)
-        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), None if h is None else h.detach())
+        layers = tuple(h.detach() for h in hidden.values())
+        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), layers[0] if layers else None, layers)
 
     def _supervised(self, logits: Tensor, batch: EdgeBatch) -> Tensor:
         rows = batch.label_share.nonzero()[:, 0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngm.collapse import STATISTICS, layer_records, layer_statistics, warn_of_collapse
+from ngm.collapse import CollapseWarning as CollapseWarning  # where it was before
 from ngm.distributed import (
     check_same,
     deferred_interrupt,
@@ -36,12 +37,6 @@ Epoch: TypeAlias = dict[str, float]
 Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
 TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
 _REMEDY = "lower the learning rate, set clip, or look for extreme values in x"
-COLLAPSED = 0.02  # share of its largest spread below which h counts as collapsed
-ALIKE = 0.005  # share of its length below which the spread counts as none
-
-
-class CollapseWarning(UserWarning):
-    """All nodes have come to look alike: the edge terms outweigh the labels."""
 
 
 class NonFiniteCostError(ArithmeticError):
@@ -137,7 +132,7 @@ def train(
                     if evaluate is not None:
                         record |= _evaluated(evaluate, network, epoch)
                     record["seconds"] = time.perf_counter() - started
-                    _warn_of_collapse(record, history.epochs, loss.scaling)
+                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers)
                     state.take(record)
                 if run is not None and rank_and_world()[0] == 0:
                     state.save(run.checkpoint)
@@ -168,6 +163,7 @@ def _one_epoch(
     """One pass over the batches; returns the terms of the objective, summed or averaged as the loss scales them."""
     network.train()
     sums = torch.zeros(len(TERMS), dtype=torch.float64)
+    of_layers = torch.zeros(2, len(loss.layers), len(STATISTICS), dtype=torch.float64)  # over the epoch, first step
     parameters = [p for p in network.parameters() if p.requires_grad]
     device = parameters[0].device
     for i, batch in enumerate(loader):
@@ -184,11 +180,14 @@ def _one_epoch(
         steps.step()
         on_step()
         sums += terms
-    means = sums / len(loader)
-    over_ranks = sum_over_ranks(torch.cat([sums if loss.scaling == "sum" else means, means[-2:]])).tolist()
-    record = dict(zip(TERMS, over_ranks[: len(TERMS)], strict=True))
-    world = rank_and_world()[1]
-    return record | {"h_norm": over_ranks[-2] / world, "h_spread": over_ranks[-1] / world}
+        if len(cost.layers):  # none in the empty share of a rank
+            now = layer_statistics(cost.layers).double().cpu()
+            of_layers += torch.stack([now / len(loader), now if i == 0 else torch.zeros_like(now)])
+    costs = sums if loss.scaling == "sum" else sums / len(loader)
+    over_ranks = sum_over_ranks(torch.cat([costs, of_layers.flatten()]))
+    record = dict(zip(TERMS, over_ranks[: len(TERMS)].tolist(), strict=True))
+    whole, first = (over_ranks[len(TERMS) :] / rank_and_world()[1]).reshape(of_layers.shape)
+    return record | layer_records(loss.layers, whole, first if epoch == 0 else None)
 
 
 def _stop_together(wrong: str, flags: Tensor) -> None:
@@ -357,19 +356,3 @@ def _non_finite(terms: Tensor, epoch: int, batch: int) -> str:
     rank, world = rank_and_world()
     where = f"epoch {epoch}, batch {batch}" + (f", rank {rank} of {world}" if world > 1 else "")
     return f"{where}: {', '.join(bad) or 'total is not finite'}; {_REMEDY}"
-
-
-def _warn_of_collapse(record: Epoch, before: list[Epoch], scaling: str) -> None:
-    largest = max((epoch["h_spread"] for epoch in before), default=0.0)
-    alike = bool(before) and record["h_spread"] < ALIKE * record["h_norm"]  # collapsed within the first epoch already
-    if record["h_spread"] < COLLAPSED * largest or alike:
-        record["collapsed"] = 1.0
-        if not any("collapsed" in epoch for epoch in before):
-            heaviest = max(("uu", "lu", "ll"), key=lambda kind: sum(epoch[kind] for epoch in before))
-            remedy = ", or use scaling='mean'" if scaling == "sum" else ""
-            warnings.warn(
-                f"h has collapsed at epoch {int(record['epoch'])}: nodes differ by {record['h_spread']:.2g}, "
-                f"{largest:.2g} at most before; lower alpha_{heaviest}{remedy}",
-                CollapseWarning,
-                stacklevel=3,
-            )

@@ -33,6 +33,7 @@ class ByHand(nn.Module):
         return logits
 
 
+START = ["h_norm_start", "h_spread_start", "h_zero_start"]  # in the first epoch
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], weight=[1.0, 1.0, 2.0])
 ON_PATH = np.array([[0.0], [1.0], [3.0], [7.0]], dtype=np.float32)  # distances 1 (LL), 2 (LU), 4 (UU)
 
@@ -43,7 +44,19 @@ def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: fl
         network=lambda a, b: ByHand(), alpha_ll=0.5, alpha_lu=0.25, alpha_uu=0.125, scaling=scaling, epochs=1
     ).fit(ON_PATH, [0, 1, -1, -1], graph=PATH)
     (epoch,) = model.history_.epochs
-    assert list(epoch) == ["epoch", "supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread", "seconds"]
+    assert list(epoch) == [
+        "epoch",
+        "supervised",
+        "ll",
+        "lu",
+        "uu",
+        "total",
+        "h_norm",
+        "h_spread",
+        "h_zero",
+        *START,
+        "seconds",
+    ]
     assert epoch["seconds"] > 0
     expected = {"epoch": 0, "supervised": supervised, "ll": 0.5, "lu": 0.25 * 2, "uu": 0.125 * 2 * 4}
     expected |= {"total": supervised + 2, "h_norm": 11 / 4, "h_spread": (2.75 + 1.75 + 0.25 + 4.25) / 4}

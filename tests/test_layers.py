@@ -32,6 +32,7 @@ LAYERS = [
     "build",
     "inputs",
     "distances",
+    "collapse",
     "ordering",
     "rows",
     "hashing",

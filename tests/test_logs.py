@@ -44,9 +44,28 @@ def test_the_csv_file_has_the_history_to_the_bit(data: Data, tmp_path: Path) -> 
     file = tmp_path / "logs" / "log.csv"
     model = NGMClassifier(epochs=4, validation=0.25).fit(x, y, graph=graph, on_epoch=csv_log(file))
     rows = rows_of(file)
-    assert list(rows[0]) == ["epoch", *TERMS, "validation_accuracy", "validation_cost", "seconds", "collapsed"]
+    assert list(rows[0]) == [
+        "epoch",
+        *TERMS,
+        "h_zero",
+        "validation_accuracy",
+        "validation_cost",
+        "seconds",
+        "collapsed",
+    ]
     assert [{name: float(value) for name, value in row.items()} for row in rows] == [
-        {**epoch, "collapsed": 0.0} for epoch in model.history_.epochs
+        {name: epoch.get(name, 0.0) for name in rows[0]} for epoch in model.history_.epochs
+    ]
+
+
+def test_a_file_begun_before_there_was_so_much_of_h_goes_on_with_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    csv_log(file)({"epoch": 0, "total": 1.0, "h_norm": 2.0, "seconds": 0.5})
+    csv_log(file)({"epoch": 1, "total": 0.5, "h_norm": 2.5, "h_zero": 0.25, "seconds": 0.5})
+    assert file.read_text(encoding="utf-8").splitlines() == [
+        "epoch,total,h_norm,seconds,collapsed",
+        "0,1,2,0.5,0",
+        "1,0.5,2.5,0.5,0",
     ]
 
 
@@ -149,6 +168,7 @@ def test_tensorboard_reads_back_the_history_in_groups(data: Data, tmp_path: Path
         "cost/uu",
         "h/norm",
         "h/spread",
+        "h/zero",
         "time/seconds",
         "validation/accuracy",
         "validation/cost",
