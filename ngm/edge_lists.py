@@ -7,6 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ngm.arguments import as_numbers, shown, whole_number
 from ngm.pair_keys import MAX_KEYED_NODES, unique_pairs
 
 _ROWS_AT_ONCE = 1 << 20  # edges looked at together, so that a memory map is never in memory whole
@@ -14,7 +15,7 @@ _ROWS_AT_ONCE = 1 << 20  # edges looked at together, so that a memory map is nev
 
 def as_edges(edges: ArrayLike | Tensor) -> Tensor:
     """(m, 2) int64 from anything array-like, refusing fractions."""
-    raw = _as_tensor(edges)
+    raw = as_numbers("edges", edges, "give (m, 2), one row of two node ids per edge")
     if raw.numel() == 0:
         return torch.zeros(0, 2, dtype=torch.int64)
     if raw.ndim != 2 or raw.shape[1] != 2:
@@ -30,13 +31,7 @@ def as_edges(edges: ArrayLike | Tensor) -> Tensor:
 
 def as_weight(weight: ArrayLike | Tensor) -> Tensor:
     """(m,) float32 from anything array-like."""
-    return _as_tensor(weight).float().reshape(-1)
-
-
-def _as_tensor(values: ArrayLike | Tensor) -> Tensor:
-    if isinstance(values, Tensor):
-        return values
-    return torch.from_numpy(np.require(values, requirements=["C", "W"]))  # copies tables and views torch cannot take
+    return as_numbers("weight", weight, "give one number per edge").float().reshape(-1)
 
 
 def distinct_pairs(pairs: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
@@ -79,8 +74,10 @@ def _ascending(edges: Tensor, directed: bool) -> bool:
 
 def check_edges(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
     """Names the first edge that is not right."""
-    if num_nodes < 0:
-        raise ValueError(f"num_nodes is {num_nodes}; it must be at least 0")
+    num_nodes = whole_number("num_nodes", num_nodes)
+    for name, given in (("edges", edges), ("weight", weight)):
+        if not isinstance(given, Tensor) or given.layout != torch.strided:
+            raise ValueError(f"{name} is {shown(given)}; give a dense tensor, or use Graph.from_edges")
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
         raise ValueError(f"edges has shape {tuple(edges.shape)} and type {edges.dtype}; give (m, 2) int64")
     if weight.ndim != 1 or weight.dtype != torch.float32:

@@ -18,14 +18,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngm.files import folder_written_whole, write_text
+from ngm.arguments import reason
+from ngm.files import DAMAGED, folder_written_whole, write_text
 from ngm.graph import Graph
-from ngm.graph_files import save_array
+from ngm.graph_files import load_array, save_array
 from ngm.run import Run
 from ngm.tables import read_table
 from ngm.tables.ingest import copy_to
@@ -240,12 +240,12 @@ def read_evidence(run: Run) -> Evidence | None:
         return None
     try:
         counts = json.loads((folder / "evidence.json").read_text(encoding="utf-8"))
-        arrays = {name: _array(folder / f"{name}.npy") for name in _ARRAYS}
+        arrays = {name: load_array(folder / f"{name}.npy") for name in _ARRAYS}
         table = read_table(folder / "nodes.parquet")
         columns = {name: _as(name, table.column(name)) for name in _COLUMNS}
         named = [columns.pop(name).astype(object) for name in ("id", "text")]
         ids, texts = (None if all(value is None for value in found.tolist()) else found for found in named)
-        return Evidence(
+        found = Evidence(
             **columns,  # type: ignore[arg-type]
             **arrays,  # type: ignore[arg-type]
             num_nodes=int(counts["nodes"]),
@@ -253,16 +253,23 @@ def read_evidence(run: Run) -> Evidence | None:
             ids=ids,
             texts=texts,
         )
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder} is damaged ({error}); train again") from None
+        _check(found)
+    except DAMAGED as error:
+        raise ValueError(f"{folder} is damaged ({reason(error)}); train again") from None
+    return found
 
 
-def _array(file: Path) -> NDArray[np.generic]:
-    with file.open("rb") as stream:
-        array = np.load(stream, allow_pickle=False)
-        if not isinstance(array, np.ndarray):
-            raise ValueError(f"{file.name} is an archive of arrays")
-        return array
+def _check(evidence: Evidence) -> None:
+    """Refuses arrays that do not belong together."""
+    n, m = len(evidence), len(evidence.edges)
+    for name, rows in (("hidden", n), ("before", n), ("edges", m), ("weight", m), ("graph", m)):
+        array = getattr(evidence, name)
+        if array.ndim != (1 if name in ("weight", "graph") else 2) or len(array) != rows:
+            raise ValueError(f"{name}.npy has shape {array.shape} for {n} nodes and {m} edges")
+        if array.dtype.kind != ("i" if name in ("edges", "graph") else "f"):
+            raise ValueError(f"{name}.npy holds {array.dtype}")
+    if m and (evidence.edges.shape[1] != 2 or evidence.edges.min() < 0 or evidence.edges.max() >= n):
+        raise ValueError(f"edges.npy names nodes that are not among the {n} kept ones")
 
 
 def _as(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:

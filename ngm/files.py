@@ -12,6 +12,10 @@ import os
 import platform
 import re
 import shutil
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +24,11 @@ _TEMPORARY = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)@(?P<host>[^.]*)\.(?P<endi
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _CURRENT_FOLDER, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+# what numpy, zipfile and their like raise on a file that is damaged
+DAMAGED: tuple[type[Exception], ...] = (
+    *(ArithmeticError, EOFError, LookupError, MemoryError, OSError, RuntimeError, SyntaxError, TypeError, ValueError),
+    *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 
 
 class DiskFullError(OSError):
@@ -101,6 +110,8 @@ def beside(path: Path, ending: str) -> Path:
     """
     if not path.name:
         raise ValueError(f"{str(path)!r} is no name for something new; name it, such as {str(path / 'graph')!r}")
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r} is no name for something new: it has a zero byte in it")
     return path.with_name(f".{path.name}.{os.getpid()}@{_host()}.{ending}")
 
 

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm import graph_files
+from ngm.arguments import as_numbers, as_path, flag, shown, whole_number
 from ngm.edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Graph:
 
     def __post_init__(self) -> None:
         check_edges(self.edges, self.weight, self.num_nodes)
+        object.__setattr__(self, "num_nodes", whole_number("num_nodes", self.num_nodes))
+        object.__setattr__(self, "directed", flag("directed", self.directed))
         loops = (self.edges[:, 0] == self.edges[:, 1]).nonzero()
         if len(loops):
             row = int(loops[0, 0])
@@ -98,7 +101,8 @@ class Graph:
         """
         pairs = as_edges(edges)
         w = torch.ones(len(pairs)) if weight is None else as_weight(weight)
-        count = int(num_nodes) if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
+        count = num_nodes if num_nodes is not None else int(pairs.max()) + 1 if len(pairs) else 0
+        count, directed = whole_number("num_nodes", count), flag("directed", directed)
         check_edges(pairs, w, count)
         if merge not in ("max", "sum", "mean"):
             raise ValueError(f"merge is {merge!r}; choose 'max', 'sum' or 'mean'")
@@ -135,9 +139,11 @@ class Graph:
             directed: Keep (u, v) and (v, u) apart; else the two are merged.
             merge: See `from_edges`; with `max` a symmetric matrix keeps its weights.
         """
+        if not sp.issparse(adjacency) and not (isinstance(adjacency, np.ndarray) and adjacency.ndim == 2):
+            raise ValueError(f"adjacency is {shown(adjacency)}; give an (n, n) scipy sparse matrix")
         coo = sp.coo_array(adjacency)
         coo.sum_duplicates()  # an entry stored in several parts is their sum, as everywhere in scipy
-        if coo.shape[0] != coo.shape[1]:
+        if coo.ndim != 2 or coo.shape[0] != coo.shape[1]:
             raise ValueError(f"adjacency has shape {coo.shape}; it must be square, a row and a column per node")
         there = coo.data != 0
         pairs = np.stack([coo.row[there], coo.col[there]], axis=1)
@@ -156,6 +162,8 @@ class Graph:
                 n - 1 are their own ids, in whatever order they were added; others are numbered as in `graph.nodes`,
                 with a `RenumberedNodesWarning` if they are integers.
         """
+        if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+            raise ValueError(f"graph is {shown(graph)}; give a networkx Graph or DiGraph")
         nodes = _node_order(graph) if nodelist is None else _check_nodelist(graph, nodelist)
         row = {node: i for i, node in enumerate(nodes)}
         triples = [(row[u], row[v], d.get(weight, 1.0)) for u, v, d in graph.edges(data=True)]
@@ -170,19 +178,22 @@ class Graph:
             data: Anything with `edge_index` (2, m), `num_nodes` and perhaps `edge_weight` (m,).
             directed: Whether to keep the two directions apart; `data.is_directed()` where not given.
         """
+        index = getattr(data, "edge_index", None)
+        if not isinstance(index, Tensor) or index.ndim != 2 or len(index) != 2:
+            raise ValueError(f"data is {shown(data)}; give a Data whose edge_index is a (2, m) tensor")
         weight = getattr(data, "edge_weight", None)
         direction = bool(data.is_directed()) if directed is None else directed
-        return cls.from_edges(data.edge_index.t(), weight, int(data.num_nodes), direction)
+        return cls.from_edges(index.t(), weight, whole_number("num_nodes", data.num_nodes), direction)
 
     @classmethod
     def open(cls, folder: str | Path) -> Graph:
         """Opens a folder written by `save`; the arrays stay on disk and are read as they are used."""
-        header, edges, weight = graph_files.read(Path(folder))
+        header, edges, weight = graph_files.read(as_path("folder", folder))
         return cls(header["num_nodes"], edges, weight, bool(header["directed"]))
 
     def save(self, folder: str | Path) -> Path:
         """Writes `graph.json`, `edges.npy` and `weight.npy` into `folder`, whole or not at all."""
-        return graph_files.write(Path(folder), self.num_nodes, self.edges, self.weight, self.directed)
+        return graph_files.write(as_path("folder", folder), self.num_nodes, self.edges, self.weight, self.directed)
 
     # Turned into
 
@@ -242,7 +253,7 @@ class Graph:
 
     def neighbors(self, node: int) -> Tensor:
         """(k,) ids of the nodes joined to `node`, ascending; those it points to where directed."""
-        if not 0 <= node < self.num_nodes:
+        if not 0 <= whole_number("node", node, least=-self.num_nodes) < self.num_nodes:
             raise ValueError(f"node {node} is not in the graph; ids run from 0 to {self.num_nodes - 1}")
         offsets, neighbors, _ = self.csr
         return neighbors[offsets[node] : offsets[node + 1]]
@@ -288,6 +299,8 @@ class Graph:
 
     def merge(self, other: Graph, how: Merge = "max") -> Graph:
         """Joins the edges of two graphs over the same nodes; edges in both are merged as `how` says."""
+        if not isinstance(other, Graph):
+            raise ValueError(f"cannot merge {self} with {shown(other)}; give another Graph")
         if (self.num_nodes, self.directed) != (other.num_nodes, other.directed):
             raise ValueError(f"cannot merge {self} with {other}; both need the same nodes and the same kind of edge")
         edges = torch.cat([self.edges, other.edges])
@@ -295,7 +308,7 @@ class Graph:
         return Graph.from_edges(edges, weight, self.num_nodes, self.directed, how)
 
     def _ids(self, nodes: Nodes) -> Tensor:
-        ids = torch.as_tensor(nodes)
+        ids = as_numbers("nodes", nodes, "give (b,) node ids or a mask")
         if ids.dtype == torch.bool:
             if ids.shape != (self.num_nodes,):
                 raise ValueError(f"mask has shape {tuple(ids.shape)}; the graph has {self.num_nodes} nodes")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import Literal, TypedDict, cast
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.files import folder_written_whole
+from ngm.arguments import reason
+from ngm.files import DAMAGED, folder_written_whole
 
 FORMAT = "ngm-graph"
 VERSION = 1
@@ -45,6 +47,20 @@ def save_array(file: Path, array: NDArray[np.generic]) -> None:
         opened.write(np.ascontiguousarray(array).data)
 
 
+def load_array(file: Path, mmap_mode: Literal["r", "c"] | None = None) -> NDArray[np.generic]:
+    """Reads an .npy file; where it is damaged, numpy raises one of `ngm.files.DAMAGED`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # a header of another age is none of ours
+        try:
+            array = np.load(file, mmap_mode=mmap_mode, allow_pickle=False)
+        except UserWarning as odd:
+            raise ValueError(str(odd)) from None
+    if not isinstance(array, np.ndarray):  # a zip file
+        array.close()
+        raise ValueError("it holds several arrays")
+    return array
+
+
 def read(folder: Path) -> tuple[Header, Tensor, Tensor]:
     """Opens a graph folder.
 
@@ -67,6 +83,9 @@ def read(folder: Path) -> tuple[Header, Tensor, Tensor]:
     missing = sorted(Header.__required_keys__ - set(header))
     if missing:
         raise ValueError(f"{folder / 'graph.json'} is damaged (it lacks {missing[0]!r}); save the graph again")
+    for name, kind in (("num_nodes", int), ("num_edges", int), ("directed", bool)):
+        if type(header[name]) is not kind or header[name] < 0:
+            raise ValueError(f"{folder / 'graph.json'} is damaged ({name} is {header[name]!r}); save the graph again")
     edges = _mapped(folder / "edges.npy", (header["num_edges"], 2), np.dtype(np.int64))
     weight = _mapped(folder / "weight.npy", (header["num_edges"],), np.dtype(np.float32))
     return cast(Header, header), edges, weight
@@ -75,12 +94,9 @@ def read(folder: Path) -> tuple[Header, Tensor, Tensor]:
 def _mapped(file: Path, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Tensor:
     try:
         # "c" is copy on write: torch wants a writable array, and what it writes must not reach the file
-        array = np.load(file, mmap_mode="c" if shape[0] else None, allow_pickle=False)
-        if not isinstance(array, np.ndarray):  # a zip file
-            array.close()
-            raise ValueError("it holds several arrays")
-    except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{file} cannot be read ({error}); save the graph again") from None
+        array = load_array(file, "c" if shape[0] else None)
+    except DAMAGED as error:
+        raise ValueError(f"{file} cannot be read ({reason(error)}); save the graph again") from None
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
             f"{file} holds {array.dtype} {array.shape}, graph.json says {dtype} {shape}; save the graph again"

@@ -12,6 +12,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("sqared_l2", ["l2", "squared_l2"])
     " (did you mean 'squared_l2'?)"
     """
-    spelled = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), spelled, n=1)
+    spelled = {str(name).lower(): name for name in known}
+    close = difflib.get_close_matches(str(word).lower(), spelled, n=1)
     return f" (did you mean {spelled[close[0]]!r}?)" if close else ""

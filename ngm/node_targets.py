@@ -7,12 +7,16 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm.arguments import as_numbers, shown
+
 Ids = NDArray[np.int64]
 
 
 def as_targets(y: ArrayLike | Tensor) -> Tensor:
     """Y as a tensor: whole numbers as int64, fractions as float32, or float64 if they were that."""
-    raw = y if isinstance(y, Tensor) else torch.as_tensor(np.asarray(y))
+    raw = as_numbers("y", y, "give numbers, one per row, -1 or NaN where unlabelled")
+    if not raw.ndim:
+        raise ValueError(f"y is {shown(y)}; give a number per row, -1 or NaN where unlabelled")
     if raw.is_floating_point():
         return raw if raw.dtype == torch.float64 else raw.float()
     return raw.long()
@@ -22,7 +26,7 @@ def node_weights(labeled: Tensor, sample_weight: ArrayLike | Tensor | None) -> T
     """(n,) float32 weight of each node's supervised cost: 0 where unlabelled, 1 where nothing else is asked for."""
     if sample_weight is None:
         return labeled.float()
-    given = np.asarray(sample_weight.detach().cpu() if isinstance(sample_weight, Tensor) else sample_weight)
+    given = as_numbers("sample_weight", sample_weight, f"give {len(labeled)} numbers of at least 0").cpu().numpy()
     with np.errstate(over="ignore"):  # too large for float32: infinite, and refused
         weight = torch.from_numpy(np.array(given, dtype=np.float32))
     if weight.shape != labeled.shape or not bool((weight >= 0).all()):

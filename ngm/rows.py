@@ -12,6 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ngm.arguments import shown
+
 
 @runtime_checkable
 class Indexable(Protocol):
@@ -39,7 +41,22 @@ def num_rows(x: Inputs) -> int:
         return next(iter(counts.values()))
     if sp.issparse(x):
         return int(cast(sp.csr_array, x).shape[0])
+    if not hasattr(x, "__len__") or (isinstance(x, np.ndarray | Tensor) and not x.ndim):
+        raise ValueError(f"x is {shown(x)}; give an array, a sparse matrix, a mapping of these, or rows of your own")
     return len(x)
+
+
+def check_rows(x: Inputs) -> None:
+    """Refuses what cannot be indexed by a tensor of node ids, or gives no numbers."""
+    if isinstance(x, Mapping) and not sp.issparse(x):
+        for part in x.values():
+            check_rows(part)
+    elif isinstance(x, list | tuple | str) or hasattr(x, "iloc") or hasattr(x, "columns"):
+        raise ValueError(f"x is a {type(x).__name__}, which has no rows by node ids; give an array of its numbers")
+    elif (isinstance(x, np.ndarray) or sp.issparse(x)) and cast(sp.csr_array, x).dtype.kind not in "iufb":
+        raise ValueError(f"x is of type {cast(sp.csr_array, x).dtype}; give numbers")
+    elif isinstance(x, Tensor) and (x.layout != torch.strided or not x.ndim):
+        raise ValueError(f"x is a tensor of shape {tuple(x.shape)} ({x.layout}); give a dense one, a row per node")
 
 
 def take_rows(x: Inputs, nodes: Tensor, dtype: torch.dtype = torch.float32) -> Rows:

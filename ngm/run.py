@@ -28,6 +28,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from ngm.arguments import as_path
 from ngm.commits import head_commit
 from ngm.files import failures_named, file_written_whole, is_temporary, remove_all_leftovers, remove_folder, write_text
 
@@ -86,7 +87,7 @@ class Run:
             overwrite: Whether a run in it may be replaced.
             resumable: Whether the caller could go on with that run instead; for the message.
         """
-        run = cls(Path(folder))
+        run = cls(as_path("folder", folder))
         if run.folder.exists() and not run.folder.is_dir():
             raise FileExistsError(f"{folder} is a file; name a new or empty folder")
         if run.folder.exists() and run._holds_files() and not run._is_ours():
@@ -179,11 +180,15 @@ class Run:
         """The epochs of `history.jsonl`."""
         file = self.folder / "history.jsonl"
         try:
-            return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            epochs = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         except FileNotFoundError:
             raise FileNotFoundError(f"{self.folder} has no history.jsonl; train again") from None
         except ValueError as error:
             raise ValueError(f"{file} is damaged ({error}); train again") from None
+        for number, epoch in enumerate(epochs, start=1):
+            if not isinstance(epoch, dict) or not all(isinstance(value, int | float) for value in epoch.values()):
+                raise ValueError(f"{file} is damaged (line {number} is no record of numbers); train again")
+        return epochs
 
     def save_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Writes `weights.safetensors`."""

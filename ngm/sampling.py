@@ -17,10 +17,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm.arguments import as_numbers, shown, whole_number
 from ngm.graph import Graph
 from ngm.node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.ordering import edge_order
-from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
+from ngm.rows import Inputs, Rows, check_rows, move_rows, num_rows, take_rows
 
 Ids = NDArray[np.int64]
 Sampling = Literal["plain", "balanced"]
@@ -136,7 +137,10 @@ class EdgeLoader:
         rank: int = 0,
         world: int = 1,
     ) -> None:
-        graphs = [graph] if isinstance(graph, Graph) else list(graph or [])
+        graphs = _as_graphs(graph)
+        for name, number, least in (("seed", seed, 0), ("rank", rank, -1), ("world", world, 0)):
+            whole_number(name, number, least)
+        check_rows(x)
         self.x, self.y = x, as_targets(y)
         self.batch_size, self.seed = batch_size, seed
         self.sampling, self.labels, self.order = sampling, labels or "edges", order or "neighborhood"
@@ -309,14 +313,29 @@ def _chunks(order: Ids, size: int) -> list[Ids]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
+def _as_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
+    graphs = [] if graph is None else list(graph) if isinstance(graph, list | tuple) else [graph]
+    for given in graphs:
+        if not isinstance(given, Graph):
+            raise ValueError(f"graph is a {type(given).__name__}; make a Graph of it with Graph.from_edges or the like")
+    return graphs  # type: ignore[return-value]
+
+
 def _kinds_per_graph(
     kinds: Collection[EdgeKind] | Sequence[Collection[EdgeKind]] | None, graphs: int
 ) -> list[Collection[EdgeKind]]:
     if kinds is None:
         return [ALL_KINDS] * graphs
+    if not isinstance(kinds, list | tuple | set | frozenset):
+        raise ValueError(f"kinds is {shown(kinds)}; give a collection of EdgeKind, or one per graph")
     nested = [k for k in kinds if not isinstance(k, EdgeKind)]
     if not nested:
         return [frozenset(k for k in kinds if isinstance(k, EdgeKind))] * graphs
+    for given in nested:
+        if not isinstance(given, list | tuple | set | frozenset) or not all(
+            isinstance(kind, EdgeKind) for kind in given
+        ):
+            raise ValueError(f"kinds has {shown(given)}; give a collection of EdgeKind, or one per graph")
     if len(nested) != graphs or len(nested) != len(kinds):
         raise ValueError(f"kinds has {len(kinds)} entries for {graphs} graphs; give a collection per graph")
     return nested
@@ -328,7 +347,7 @@ def _part(count: int, rank: int, world: int) -> tuple[int, int]:
 
 
 def _as_mask(labeled: ArrayLike | Tensor, rows: int) -> Tensor:
-    given = torch.as_tensor(labeled)
+    given = as_numbers("labeled", labeled, f"give a mask of {rows} rows, True where labelled")
     if given.shape != (rows,) or not bool(((given == 0) | (given == 1)).all()):
         raise ValueError(f"labeled has shape {tuple(given.shape)}; give a mask of {rows} rows, True where labelled")
     return given.bool()
@@ -341,8 +360,7 @@ def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, rank: int
         if graph.num_nodes != rows:
             which = f"graph {i}" if len(graphs) > 1 else "graph"
             raise ValueError(f"{which} has {graph.num_nodes} nodes, x has {rows} rows; a node is a row of x")
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
+    whole_number("batch_size", batch_size, least=1)
     if not 0 <= rank < world:
         raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")
 

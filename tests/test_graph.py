@@ -153,7 +153,7 @@ def test_it_describes_itself_in_one_line() -> None:
         ([], [1.0], None, "weight has 1 entries, edges has 0; give one weight per edge"),
         ([0, 1], None, None, "edges has shape (2,); give (m, 2), one row of two node ids per edge"),
         ([[0, 1, 2]], None, None, "edges has shape (1, 3); give (m, 2), one row of two node ids per edge"),
-        ([], None, -1, "num_nodes is -1; it must be at least 0"),
+        ([], None, -1, "num_nodes is -1; it must be a whole number of at least 0"),
     ],
 )
 def test_wrong_edges_are_refused_by_name(
@@ -302,7 +302,7 @@ def test_without_keeps_the_numbering_and_drops_every_edge_at_the_nodes() -> None
         ([0, 4], "node 4 is not in the graph; ids run from 0 to 3"),
         ([-1], "node -1 is not in the graph; ids run from 0 to 3"),
         ([True, False], r"mask has shape \(2,\); the graph has 4 nodes"),
-        ([0.5, 1.0], r"nodes has shape \(2,\) and type torch.float32; give \(b,\) node ids or a mask"),
+        ([0.5, 1.0], r"nodes has shape \(2,\) and type torch.float64; give \(b,\) node ids or a mask"),
         ([[0, 1], [1, 2]], r"nodes has shape \(2, 2\) and type torch.int64; give \(b,\) node ids or a mask"),
     ],
 )

@@ -16,6 +16,7 @@ import ngm
 # that it imports still stands above it.
 LAYERS = [
     "names",
+    "arguments",
     "pair_keys",
     "edge_lists",
     "node_targets",

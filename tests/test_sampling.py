@@ -246,7 +246,7 @@ def test_kinds_can_differ_between_graphs(problem: Problem) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
+        ({"batch_size": 0}, "batch_size is 0; it must be a whole number of at least 1"),
         ({"sampling": "wild"}, "sampling is 'wild'; choose 'plain' or 'balanced'"),
         ({"labels": "some"}, "labels is 'some'; choose 'edges' or 'every_batch'"),
         ({"order": "dfs"}, "order is 'dfs'; choose 'neighborhood' or 'random'"),

@@ -27,4 +27,5 @@ SHARES = {
 
 def maker(area: str) -> Make:
     """The function that makes the cases of an area."""
-    return importlib.import_module(f"fuzzing.{area}").make
+    make: Make = importlib.import_module(f"fuzzing.{area}").make
+    return make

@@ -105,18 +105,33 @@ def estimator(rng: Random, numbers: bool = False, texts: bool = False) -> NGMEst
     if texts:
         given["network"] = "lstm" if rng.random() < 0.8 else rng.choice(["charcnn", "charcnn-tiny", "word", None])
     elif rng.random() < 0.03:
-        given["network"] = rng.choice(["ffn", None, 3, len, dict, "lstm", lambda i, o: None])
+        given["network"] = rng.choice(["ffn", None, 3, "lstm", lambda i, o: None])
     return (ngm.NGMRegressor if numbers else ngm.NGMClassifier)(**given)
+
+
+def _data(rng: Random, numbers: bool = False) -> tuple[object, object, object]:
+    """(x, y, graph), most often two of them in order."""
+    x: object = values.numpy_rng(rng).normal(size=(N, 3)).astype(np.float32)
+    y: object = values.numpy_rng(rng).normal(size=N) if numbers else [0, 1, 0, 1, -1, -1] * 2
+    graph: object = values.good_graph(rng)
+    spoiled = rng.random()
+    if spoiled < 0.4 or spoiled > 0.9:
+        x = values.inputs(rng)
+    if 0.35 < spoiled < 0.7 or spoiled > 0.9:
+        y = values.targets(rng, numbers=numbers)
+    if 0.65 < spoiled < 0.8 or spoiled > 0.9:
+        graph = values.graph(rng)
+    return x, y, graph
 
 
 def _network(rng: Random) -> Callable[[], object]:
     numbers = rng.random() < 0.3
     made = estimator(rng, numbers)
-    x, y, graph = values.inputs(rng), values.targets(rng, numbers=numbers), values.graph(rng)
+    x, y, graph = _data(rng, numbers)
     weight = rng.choice(
-        [None] * 6 + [np.ones(N), np.zeros(N), [1] * 3, -np.ones(N), [np.inf] * N, "x", [None] * N, np.full(N, 1e-44)]
+        [None] * 30 + [np.ones(N), np.zeros(N), [1] * 3, -np.ones(N), [np.inf] * N, "x", [None] * N, np.full(N, 1e-44)]
     )
-    again = rng.random() < 0.4
+    again = rng.random() < 0.8
     new, scored = x if again else values.inputs(rng, 3), rng.random() < 0.3
 
     def call() -> object:
@@ -133,9 +148,8 @@ def _network(rng: Random) -> Callable[[], object]:
 
 def _texts(rng: Random) -> Callable[[], object]:
     made = estimator(rng, rng.random() < 0.2, texts=True)
-    x, y, graph = values.texts(rng), values.targets(rng), values.graph(rng)
-    if rng.random() < 0.1:
-        x = values.inputs(rng)
+    _, y, graph = _data(rng)
+    x = values.texts(rng) if rng.random() < 0.95 else values.inputs(rng)
     new = x if rng.random() < 0.4 else values.texts(rng, 3)
 
     def call() -> object:
@@ -157,8 +171,7 @@ def _in_rounds(rng: Random) -> Callable[[], object]:
     else:
         good = {**ROUNDS, "temperature": [0.0, 0.5], "propagation": [None, ngm.LabelPropagation(max_steps=5)]}
         made = ngm.CoTraining(inner, **{"rounds": 1, **drawn(rng, good, 0.15)})
-    x, y = values.inputs(rng), values.targets(rng)
-    graph = values.good_graph(rng) if rng.random() < 0.6 else values.graph(rng)
+    x, y, graph = _data(rng)
     truth = rng.choice([None, None, None, y, values.targets(rng)])
     new = x if rng.random() < 0.5 else values.inputs(rng, 3)
     return lambda: made.fit(x, y, graph, truth).predict(new)

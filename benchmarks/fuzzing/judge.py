@@ -81,8 +81,8 @@ def _is_ours(error: BaseException) -> bool:
     if innermost is None:
         return False
     file, line = innermost.tb_frame.f_code.co_filename, innermost.tb_lineno
-    if file.endswith(_CHECKS):
-        return isinstance(error, ValueError | TypeError)
+    if any(frame.filename.endswith(_CHECKS) for frame in traceback.extract_tb(error.__traceback__)):
+        return type(error) in (ValueError, TypeError)
     return _in_ngm(file) and _in_node(file, line, ast.Raise)
 
 
@@ -150,8 +150,10 @@ def _noted_warnings(odd: list[str]) -> Iterator[None]:
         if frame is None:
             return
         file, line = frame.f_code.co_filename, frame.f_lineno
-        if not (_in_ngm(file) and _in_node(file, line, ast.Call)):
-            odd.append(f"{category.__name__} at {Path(file).name}:{line}: {' '.join(str(message).split())[:200]}")
+        if not file.endswith(_CHECKS) and not (_in_ngm(file) and _in_node(file, line, ast.Call)):
+            ours = next((f for f in _callers(frame) if _in_ngm(f.f_code.co_filename)), frame)
+            places = {f"{Path(f.f_code.co_filename).name}:{f.f_lineno}": None for f in (ours, frame)}
+            odd.append(f"{category.__name__} at {' <- '.join(places)}: {' '.join(str(message).split())[:200]}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -159,7 +161,14 @@ def _noted_warnings(odd: list[str]) -> Iterator[None]:
         yield
 
 
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def leftovers(folder: Path) -> list[str]:
     """Names of temporary files in the case's folder and in the folder for such files."""
     hidden = [str(path.relative_to(folder)) for path in folder.rglob(".*") if path.name != ".in"]
-    return sorted(hidden) + sorted(path.name for path in Path(tempfile.gettempdir()).iterdir())
+    names = [path.name for path in Path(tempfile.gettempdir()).iterdir()]
+    return sorted(hidden) + sorted(name for name in names if not name.startswith("torchinductor"))  # torch's own cache

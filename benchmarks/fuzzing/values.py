@@ -83,7 +83,10 @@ COUNT = 12  # nodes of a usual case
 
 def odd(rng: Random, good: Sequence[object], chance: float = 0.5, bad: Sequence[object] = ODD_NUMBERS) -> object:
     """One of the good values, or with this chance anything at all."""
-    return rng.choice(bad) if rng.random() < chance else rng.choice(good)
+    if rng.random() >= chance:
+        return rng.choice(good)
+    value = rng.choice(bad)
+    return rng.choice(WORDS) if hasattr(value, "dtype") and isinstance(good[0], str) else value  # no arrays for names
 
 
 def numpy_rng(rng: Random) -> np.random.Generator:

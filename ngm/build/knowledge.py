@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from ngm.arguments import real_number, shown, whole_number
 from ngm.build.sparse import strongest
 from ngm.graph import Graph
 from ngm.names import nearest
@@ -88,8 +89,7 @@ def knowledge_graph(
     >>> known.entities.tolist(), known.graph.weight.tolist()
     (['Ada', 'Notes', 'Charles'], [0.7071067690849304, 0.7071067690849304])
     """
-    if not (np.isfinite(hub_damping) and hub_damping >= 0):
-        raise ValueError(f"hub_damping is {hub_damping}; it must be at least 0")
+    hub_damping = real_number("hub_damping", hub_damping, lambda power: 0 <= power < np.inf, "be at least 0")
     entities: dict[Hashable, int] = {}
     facts = _read(triples, entities, entities, inverse)
     weights = _weights(facts, relation_weights)
@@ -134,10 +134,8 @@ def shared_graph(
     >>> shared_graph(films).graph.edges.tolist()
     [[0, 1]]
     """
-    if k < 1 or max_shared < 2:
-        raise ValueError(f"k is {k} and max_shared {max_shared}; they must be at least 1 and 2")
-    if not (np.isfinite(hub_damping) and hub_damping >= 0):
-        raise ValueError(f"hub_damping is {hub_damping}; it must be at least 0")
+    k, max_shared = whole_number("k", k, least=1), whole_number("max_shared", max_shared, least=2)
+    hub_damping = real_number("hub_damping", hub_damping, lambda power: 0 <= power < np.inf, "be at least 0")
     items: dict[Hashable, int] = {}
     values: dict[Hashable, int] = {}
     facts = _read(triples, items, values, None)
@@ -181,6 +179,8 @@ def _read(
 ) -> _Facts:
     """Numbers what is named, in the order in which it is first named; `heads` and `tails` may be the same dict."""
     relations: dict[Hashable, int] = {}
+    if inverse is not None and not isinstance(inverse, Mapping):
+        raise ValueError(f"inverse is {shown(inverse)}; give a dict such as {{'child of': 'parent of'}}")
     backwards = dict(inverse or {})
     used: set[Hashable] = set()
     numbers = array("q")
@@ -218,13 +218,22 @@ def _rows(triples: Triples) -> Iterable[tuple[Hashable, Hashable, Hashable]]:
         rows = zip(*(table.column(name).tolist() for name in table.columns), strict=True)
     else:
         rows = triples  # type: ignore[assignment]
+    if not isinstance(rows, Iterable) or isinstance(rows, str | Mapping):
+        raise ValueError(f"triples is {shown(triples)}; give a list of (head, relation, tail)")
     for number, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
             raise ValueError(f"triple {number} is {row!r}; give (head, relation, tail)")
         head, relation, tail = row
-        if None in (head, relation, tail) or head != head or relation != relation or tail != tail:  # NaN
+        if not all(isinstance(part, Hashable) for part in row):
+            raise ValueError(f"triple {number} is {shown(tuple(row))}; give numbers or words")
+        if any(_is_missing(part) for part in row):
             raise ValueError(f"triple {number} is {tuple(row)!r}; a triple needs a head, a relation and a tail")
         yield head, relation, tail
+
+
+def _is_missing(part: object) -> bool:
+    """None, NaN or pandas' NA."""
+    return part is None or type(part).__name__ == "NAType" or part != part
 
 
 def _weights(facts: _Facts, wanted: RelationWeights) -> NDArray[np.float64]:
@@ -237,11 +246,14 @@ def _weights(facts: _Facts, wanted: RelationWeights) -> NDArray[np.float64]:
                 f"relation_weights is {wanted!r}; choose 'equal' or 'inverse_frequency', or give weights by relation"
             )
         return 1 + np.log(len(facts.relation) / np.bincount(facts.relation))
+    if not isinstance(wanted, Mapping):
+        raise ValueError(
+            f"relation_weights is {shown(wanted)}; choose 'equal' or 'inverse_frequency', or give weights by relation"
+        )
     for relation, weight in wanted.items():
         if relation not in facts.relations:
             raise ValueError(_unknown("relation_weights", relation, facts.relations))
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(f"the weight of {relation!r} is {weight}; it must be at least 0")
+        real_number(f"the weight of {relation!r}", weight, lambda number: 0 <= number < np.inf, "be at least 0")
     return np.array([float(wanted.get(relation, 1.0)) for relation in facts.relations])
 
 

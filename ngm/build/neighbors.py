@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ngm.arguments import real_number, whole_number
 from ngm.build.approximate import approximate_neighbors
 from ngm.build.exact import Step, exact_neighbors
 from ngm.build.space import Metric, space_of
@@ -66,8 +67,8 @@ def nearest_neighbors(
     """
     if search not in ("auto", "exact", "approximate"):
         raise ValueError(f"search is {search!r}; choose 'auto', 'exact' or 'approximate'")
-    if not 0 < recall < 1:
-        raise ValueError(f"recall is {recall}; it must lie between 0 and 1, and search='exact' finds all")
+    real_number("recall", recall, lambda share: 0 < share < 1, "lie between 0 and 1, and search='exact' finds all")
+    seed = whole_number("seed", seed)
     space = space_of(x, k, metric)
     if search == "exact" or (search == "auto" and len(space) <= EXACT_UP_TO):
         similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step)

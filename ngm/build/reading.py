@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ngm.arguments import reason
+from ngm.files import DAMAGED
+from ngm.graph_files import load_array
 from ngm.tables import Table
 
 MATRICES = (".npy", ".npz")
@@ -27,7 +29,7 @@ def read_matrix(file: Path) -> NDArray[np.generic] | sp.csr_array:
         raise FileNotFoundError(f"cannot find {file}; give a table, or a matrix as .npy or .npz")
     try:
         if file.suffix == ".npy":
-            return _two_dimensions(np.load(file, mmap_mode="r", allow_pickle=False))
+            return _two_dimensions(load_array(file, "r"))
         with np.load(file, allow_pickle=False) as arrays:
             names = list(arrays.files)
             if {"format", "shape", "data"} <= set(names):
@@ -35,8 +37,8 @@ def read_matrix(file: Path) -> NDArray[np.generic] | sp.csr_array:
             name = "x" if "x" in names else names[0] if len(names) == 1 else None
             if name is not None:
                 return _two_dimensions(arrays[name])
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{file} cannot be read as a matrix ({error})") from None
+    except DAMAGED as error:
+        raise ValueError(f"{file} cannot be read as a matrix ({reason(error)})") from None
     raise ValueError(f"{file} holds the arrays {', '.join(names) or 'none'}; give one array, or call it 'x'")
 
 

@@ -12,6 +12,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm.arguments import as_array, as_numbers
+
 Metric = Literal["cosine", "euclidean", "inner_product"]
 METRICS = ("cosine", "euclidean", "inner_product")
 _ROWS_AT_ONCE = 65_536  # rows of the input that are turned to float32 together
@@ -56,7 +58,7 @@ def space_of(x: ArrayLike | Tensor, k: int, metric: Metric = "cosine") -> Space:
         raise ValueError(f"metric is {metric!r}; choose 'cosine', 'euclidean' or 'inner_product'")
     if sp.issparse(x) or (isinstance(x, Tensor) and x.layout != torch.strided):
         raise ValueError("x is sparse; sparse_graph takes scipy sparse rows, and x.toarray() or x.to_dense() is dense")
-    table = x.detach().cpu() if isinstance(x, Tensor) else np.asarray(x)
+    table = x.detach().cpu() if isinstance(x, Tensor) else as_array("x", x, "give (n, d), one vector per node")
     check_real(table)
     shape = tuple(table.shape)
     if len(shape) != 2:
@@ -110,7 +112,7 @@ def _float32(table: Tensor | NDArray[np.generic], metric: Metric) -> Tensor:
 def _part(table: Tensor | NDArray[np.generic], start: int) -> Tensor:
     """Rows from `start` on, at most `_ROWS_AT_ONCE`, as float32 or float64; refuses those that are not finite."""
     rows = table[start : start + _ROWS_AT_ONCE]
-    part = rows if isinstance(rows, Tensor) else torch.from_numpy(np.array(rows))  # a copy: it may be read-only
+    part = rows if isinstance(rows, Tensor) else as_numbers("x", np.array(rows), "give real numbers")
     part = part if part.dtype == torch.float64 else part.float()
     finite = torch.isfinite(part).all(dim=1)
     if not finite.all():

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm.arguments import whole_number
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import Search, nearest_neighbors
@@ -183,6 +184,7 @@ def rows_graph(
 ) -> Built:
     """Makes the graph of `text_graph`, whose arguments are explained there."""
     check_edge_options(metric, join, weight, max_degree)
+    k = whole_number("k", k, least=1)
     used = np.setdiff1d(np.arange(len(rows)), np.concatenate([rows.empty, rows.unknown]))
     if len(used) < len(rows) and not 1 <= k < len(used):
         raise ValueError(

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm.arguments import whole_number
 from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.held_out import held_out
@@ -53,7 +54,7 @@ def diagnose(
         graph = Graph(graph.num_nodes, graph.edges[joins], graph.weight[joins], graph.directed)
     seeds = _read_labels(graph, y)
     table = None if x is None else read_table(x, graph.num_nodes)
-    rng = np.random.default_rng([seed, 0xD1A6])
+    rng = np.random.default_rng([whole_number("seed", seed), 0xD1A6])
     ends = graph.edges.numpy()
     labeled_ends = seeds.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
     kinds = np.bincount(labeled_ends, minlength=3)

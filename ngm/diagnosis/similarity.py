@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import normalize
 from torch import Tensor
 
+from ngm.arguments import as_array
 from ngm.diagnosis.intervals import Floats, Ids, mean_variance, quantile
 from ngm.diagnosis.records import Estimate, Similarity
 
@@ -22,7 +23,9 @@ Table: TypeAlias = NDArray[np.floating] | sp.csr_array
 def read_table(x: ArrayLike | Tensor | sp.spmatrix | sp.sparray, rows: int) -> Table:
     """X as (n, d) numbers, dense or in compressed rows, with a row per node and no NaN."""
     dense = x.detach().cpu().numpy() if isinstance(x, Tensor) else x
-    table: Table = sp.csr_array(dense) if sp.issparse(dense) else np.asarray(dense)
+    table: Table = (
+        sp.csr_array(dense) if sp.issparse(dense) else as_array("x", dense, "give (n, d) numbers, or leave x out")
+    )
     if table.ndim != 2 or not table.shape[1]:
         raise ValueError(f"x has shape {table.shape}; give (n, d), a row of numbers per node, or leave x out")
     if table.shape[0] != rows:

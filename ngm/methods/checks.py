@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, cast
 
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from ngm.arguments import flag
 from ngm.graph import Graph
 from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
 from ngm.objective import NGMLoss
-from ngm.rows import Indexable, Inputs
+from ngm.rows import Indexable, Inputs, check_rows
 from ngm.sampling import EdgeLoader
 from ngm.training import check_optimizer
 
@@ -75,6 +76,9 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
             f"labels is {estimator.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
             "labels out, or set sampling='plain'"
         )
+    for name in ("bfloat16", "resume", "overwrite"):
+        flag(name, getattr(estimator, name))
+    flag("unit_rows", settings.unit_rows)
     if estimator.resume and estimator.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
     if estimator.overwrite and estimator.folder is None:
@@ -98,10 +102,12 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     if reads_texts(estimator.network):
         return read_texts(estimator, x, reset)
     refuse_texts(estimator.network, x)
-    raw: object = _as_numpy(x) if isinstance(x, Tensor) else x
+    raw = as_dense(x)
     if not _array_like(raw):
+        check_rows(cast(Inputs, x))
         _check_parts(cast(Inputs, x))
         return cast(Inputs, raw)
+    _check_names(raw)
     checked = validate_data(
         estimator,
         raw,
@@ -113,6 +119,14 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     )
     _check_finite(checked)
     return cast(Inputs, checked)
+
+
+def _check_names(x: object) -> None:
+    """Refuses tables in which a column is not the only one of its name."""
+    names = [name for name in getattr(x, "columns", ()) if isinstance(name, Hashable)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"x has {names.count(twice)} columns called {twice!r}; give each a name of its own")
 
 
 def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
@@ -164,8 +178,15 @@ def _array_like(x: object) -> bool:
     )
 
 
+def as_dense(x: object) -> object:
+    """A tensor as scikit-learn takes it; anything else as it is."""
+    return _as_numpy(x) if isinstance(x, Tensor) else x
+
+
 def _as_numpy(x: Tensor) -> NDArray[np.generic]:
     kept = x.detach().cpu()
+    if kept.layout != torch.strided:
+        raise ValueError(f"x is a sparse tensor ({kept.layout}); give a scipy sparse matrix, or x.to_dense()")
     out: NDArray[np.generic] = (kept.float() if kept.dtype == torch.bfloat16 else kept).numpy()
     return out
 

@@ -17,9 +17,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
 
+from ngm.arguments import shown
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
+from ngm.methods.checks import as_dense
 from ngm.methods.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
 from ngm.methods.targets import as_array, labeled_accuracy
 from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
@@ -124,7 +127,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "label propagation was fitted without x, so it knows the nodes of its graph only; read transduction_"
             )
-        checked = validate_data(self, x, reset=False, accept_sparse="csr")
+        if isinstance(x, Tensor):
+            x = x.detach().cpu().numpy()
+        checked = validate_data(self, as_dense(x), reset=False, accept_sparse="csr")
         near = self._near.kneighbors(checked, return_distance=False)  # (n, k)
         nodes, place = np.unique(near, return_inverse=True)
         mean: NDArray[np.floating] = self.distributions(nodes)[place.reshape(near.shape)].mean(axis=1)
@@ -166,8 +171,11 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None; mark unlabelled nodes with -1")
         if x is None:
-            return int(cast(sp.csr_array, y).shape[0]) if sp.issparse(y) else len(as_array(cast(ArrayLike, y)))
-        checked = validate_data(self, x, reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
+            given = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
+            if not given.ndim:
+                raise ValueError(f"y is {shown(y)}; give a label per node, -1 where unlabelled")
+            return int(given.shape[0])
+        checked = validate_data(self, as_dense(x), reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
         self._near = NearestNeighbors(n_neighbors=min(self.k, checked.shape[0])).fit(checked)
         return int(checked.shape[0])
 

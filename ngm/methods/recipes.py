@@ -105,7 +105,7 @@ TEXT_RECIPES: dict[str, Settings] = {
 
 def resolve(estimator: NGMEstimator) -> Settings:
     """The settings to train with: the estimator's own, and its recipe's where it has None."""
-    if estimator.recipe not in RECIPES:
+    if not isinstance(estimator.recipe, str) or estimator.recipe not in RECIPES:
         known = ", ".join(RECIPES)
         raise ValueError(
             f"unknown recipe {estimator.recipe!r}{nearest(str(estimator.recipe), RECIPES)}; choose from {known}"

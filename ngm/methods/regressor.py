@@ -80,8 +80,11 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
 
     def _measure(self, targets: Tensor, labeled: Tensor, sample_weight: ArrayLike | None) -> None:
         known, weight = targets[labeled].numpy(), node_weights(labeled, sample_weight)[labeled].numpy()
-        self.mean_ = np.average(known, axis=0, weights=weight)
-        spread = np.sqrt(np.average((known - self.mean_) ** 2, axis=0, weights=weight))
+        with np.errstate(all="ignore"):
+            self.mean_ = np.average(known, axis=0, weights=weight)
+            spread = np.sqrt(np.average((known - self.mean_) ** 2, axis=0, weights=weight))
+        if not (np.isfinite(self.mean_) & np.isfinite(spread)).all():
+            raise ValueError(f"y holds {np.abs(known).max():.3g}, whose square is beyond float64; scale y down")
         self.scale_ = np.where(spread > 0, spread, 1)
 
     def _scaled(self, targets: Tensor) -> Tensor:
@@ -124,7 +127,7 @@ def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], bool]:
     many = array.ndim == 2 and array.shape[1] > 1
     try:
         numbers = without_missing(array if many else column_or_1d(array, warn=True)).astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"y holds {_not_a_number(array)!r}; give numbers, NaN where unlabelled") from None
     infinite = np.argwhere(np.isinf(numbers))
     if len(infinite):

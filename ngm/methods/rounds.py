@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
@@ -288,10 +288,13 @@ def _right(labels: NDArray[np.int64], truth: NDArray[np.int64], which: NDArray[n
 def _numbers(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:
     """(n,) class numbers, -1 where unlabelled, C for a class that no seed has: no prediction can be right there."""
     array = as_array(y)
+    if array.ndim != 1:
+        raise ValueError(f"truth has shape {array.shape}; give (n,), a class per row, -1 where unknown")
     known = ~unlabeled_rows(array)
     place = {name: i for i, name in enumerate(classes.tolist())}
     out = np.full(len(array), -1)
-    out[known] = [place.get(name, len(classes)) for name in array[known].tolist()]
+    names = array[known].tolist()
+    out[known] = [place.get(name, len(classes)) if isinstance(name, Hashable) else len(classes) for name in names]
     return out
 
 

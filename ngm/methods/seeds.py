@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from ngm.arguments import as_array
 from ngm.methods.targets import Task, encode_classes
 from ngm.spread import Shares, scale_rows
 
@@ -79,7 +80,10 @@ def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
             frequency: NDArray[np.float32] = np.asarray(seeds.values.sum(axis=0), dtype=np.float32).ravel()
             return frequency / np.float32(seeds.labeled.sum())
         return np.full(num_classes, 1 / num_classes, dtype=np.float32)
-    given = np.asarray(prior, dtype=np.float32)
+    shares = as_array("prior", prior, "give a share for each class")
+    if shares.dtype.kind not in "iufb":
+        raise ValueError(f"prior holds {shares.dtype}, not numbers; give a share for each class")
+    given = shares.astype(np.float32)
     if given.shape not in ((num_classes,), (nodes, num_classes)):
         raise ValueError(
             f"prior has shape {given.shape}; give ({num_classes},) or ({nodes}, {num_classes}): a share for each of "

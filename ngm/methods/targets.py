@@ -20,6 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
+from ngm import arguments
+
 Task = Literal["classes", "labels", "soft"]
 UNLABELED_STRINGS = (
     "-1",
@@ -81,7 +83,7 @@ def as_array(y: ArrayLike | Tensor) -> NDArray[np.generic]:
         values, masked = np.array(y.data, dtype=object), np.ma.getmaskarray(y)
         values[masked] = None
         return values if masked.any() else np.asarray(y.data)
-    array = np.asarray(y)
+    array = arguments.as_array("y", y, "give a target per row, or as many in every row")
     if array.dtype.kind == "U" and isinstance(y, list | tuple) and not all(isinstance(v, str) for v in y):
         return np.array(y, dtype=object)
     return array.astype(object) if array.dtype.kind == "T" else array  # numpy's strings of any length
@@ -129,7 +131,8 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
     if known.dtype.kind == "f" and np.isinf(known).any():
         row = int(np.flatnonzero(np.isinf(array.astype(np.float64)))[0])
         raise ValueError(f"y[{row}] is infinity (Input y contains infinity); give classes, or NaN where unlabelled")
-    check_classification_targets(known)
+    with np.errstate(invalid="ignore"):  # numbers beyond int64 are no whole ones, which it says
+        check_classification_targets(known)
     found, index = np.unique(known, return_inverse=True)
     if classes is not None:
         index = _positions(known, classes)

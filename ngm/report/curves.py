@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ngm.report.drawing import RED, as_int, axis, capital, count, line, rounded
@@ -71,7 +72,7 @@ def score_of(told: Told) -> Score | None:
 
 def scores_of(told: Told, score: Score) -> list[float]:
     """The score of every epoch, as it is kept."""
-    return [record[_VALIDATION + score.metric] for record in told.history]
+    return [record.get(_VALIDATION + score.metric, math.nan) for record in told.history]
 
 
 def cost_figure(told: Told) -> Figure:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,9 +81,13 @@ def shown_text(text: object) -> str | None:
 
 def as_int(value: JSON) -> int:
     """A whole number out of JSON."""
-    return int(cast(int, value))
+    if not isinstance(value, int | float) or not float(value).is_integer():
+        raise ValueError(f"a file of the run says {value!r} where a whole number belongs; train again")
+    return int(value)
 
 
 def as_float(value: JSON) -> float:
     """A number out of JSON."""
-    return float(cast(float, value))
+    if not isinstance(value, int | float):
+        raise ValueError(f"a file of the run says {value!r} where a number belongs; train again")
+    return float(value)

@@ -25,6 +25,7 @@ _ITERATIONS = 500
 _WIDTH = 30  # principal components that t-SNE is given
 _LIKE = 3  # nodes that place another
 _FEWEST = 10  # nodes for t-SNE
+_LARGEST = 1e15  # coordinate that t-SNE can square in float32
 _NUMBER_BINS = 5  # by which numbers are coloured
 
 
@@ -91,6 +92,8 @@ def two_dimensions(h: NDArray[np.float32]) -> tuple[NDArray[np.float64], str]:
     """
     n = len(h)
     spread = np.asarray(h, dtype=np.float64)
+    largest = np.abs(spread).max(initial=0)
+    spread = spread / largest if largest > _LARGEST else spread
     spread = spread[:, spread.std(axis=0) > 0]
     if spread.shape[1] < 2 or n < _FEWEST:
         flat = np.zeros((n, 2))

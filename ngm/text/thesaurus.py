@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ngm.arguments import real_number, shown
 from ngm.text import mythes
 from ngm.text.words import checked_texts
 
@@ -73,14 +74,15 @@ class Thesaurus:
 
     def __post_init__(self) -> None:
         for name, value in (("p", self.p), ("q", self.q)):
-            if not 0 < value < 1:
-                raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1")
+            real_number(name, value, lambda share: 0 < share < 1, "lie between 0 and 1")
+        if not isinstance(self.synonyms, Mapping):
+            raise ValueError(f"synonyms is {shown(self.synonyms)}; give a dict of words, each with a list of synonyms")
         if not self.synonyms:
             raise ValueError("the thesaurus has no words; give at least one word with a synonym")
         for word, terms in self.synonyms.items():
-            if word != word.lower() or not _WORD.fullmatch(word):
+            if not isinstance(word, str) or word != word.lower() or not _WORD.fullmatch(word):
                 raise ValueError(f"{word!r} cannot be found in a text; give single words in lower case")
-            if isinstance(terms, str) or not terms:
+            if not isinstance(terms, list | tuple) or not terms:
                 raise ValueError(f"the synonyms of {word!r} are {terms!r}; give a list of at least one")
             if not all(isinstance(term, str) and term.strip() for term in terms):
                 raise ValueError(f"the synonyms of {word!r} are {terms!r}; give words")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import zipfile
 import zlib
 from array import array
 from collections.abc import Iterable
@@ -13,7 +12,11 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ngm.arguments import reason
+from ngm.files import DAMAGED
+
 _BYTES_AT_ONCE = 1 << 20
+_WIDEST = 1_000_000  # numbers per word; what says more is damaged
 
 
 def read(file: Path, wanted: set[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
@@ -62,7 +65,7 @@ def _read_text(file: Path, lines: IO[bytes], kept: _Kept) -> int:
         if not fields:
             continue
         if number == 1 and len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
-            promised, width, first = int(fields[0]), int(fields[1]), 1
+            promised, width, first = *_promised(file, fields), 1
             continue
         if not width:
             width, first = len(fields) - 1, number
@@ -83,6 +86,14 @@ def _read_text(file: Path, lines: IO[bytes], kept: _Kept) -> int:
     if promised and found != promised:
         raise ValueError(f"{file} says that it has {promised} words and has {found}; it may be cut short")
     return width
+
+
+def _promised(file: Path, head: list[bytes]) -> tuple[int, int]:
+    """(number of words, numbers per word) of a first line."""
+    width = int(head[1][:20])
+    if not 1 <= width <= _WIDEST:
+        raise ValueError(f"{file} says that its vectors are {width} wide; they are 1 to {_WIDEST:,} wide")
+    return int(head[0][:20]), width
 
 
 def _numbers_at_the_end(word: bytes) -> int:
@@ -112,7 +123,7 @@ def _read_binary(file: Path, stream: IO[bytes], kept: _Kept) -> int:
     head = stream.readline(_BYTES_AT_ONCE).split(None)
     if len(head) != 2 or not (head[0].isdigit() and head[1].isdigit()):
         raise ValueError(f"{file} does not start with its number of words and their width; word2vec's binary form does")
-    promised, width = int(head[0]), int(head[1])
+    promised, width = _promised(file, head)
     buffer, at = b"", 0
     for found in range(promised):
         blank = buffer.find(b" ", at)
@@ -136,9 +147,11 @@ def _read_npz(file: Path, wanted: set[str] | None) -> tuple[list[str], NDArray[n
             if missing:
                 there = ", ".join(sorted(arrays.files)) or "nothing"
                 raise ValueError(f"it holds {there}, not 'words' and 'vectors'")
-            words, vectors = [str(word) for word in arrays["words"]], arrays["vectors"]
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{file} cannot be read as word vectors ({error})") from None
+            words, vectors = [str(word) for word in arrays["words"].reshape(-1)], arrays["vectors"]
+    except DAMAGED as error:
+        raise ValueError(f"{file} cannot be read as word vectors ({reason(error)}); make it again") from None
+    if vectors.dtype.kind not in "iufb":
+        raise ValueError(f"{file} holds vectors of type {vectors.dtype}; give numbers")
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise ValueError(f"{file} holds {len(words)} words and vectors of shape {vectors.shape}; give a row per word")
     rows: dict[str, int] = {}

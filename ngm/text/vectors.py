@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ngm.arguments import as_array, as_path, shown
 from ngm.text import vector_files
 from ngm.text.words import checked_texts, words_of
 
@@ -29,6 +30,11 @@ class WordVectors:
     vectors: NDArray[np.floating]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.words, list | tuple) or not all(isinstance(word, str) for word in self.words):
+            raise ValueError(f"words is {shown(self.words)}; give a list of strings")
+        if not isinstance(self.vectors, np.ndarray) or self.vectors.dtype.kind not in "iufb":
+            found = getattr(self.vectors, "dtype", type(self.vectors).__name__)
+            raise ValueError(f"vectors is of type {found}; give a numpy array of numbers, a row per word")
         if self.vectors.ndim != 2 or len(self.vectors) != len(self.words):
             raise ValueError(
                 f"there are {len(self.words)} words and vectors of shape {self.vectors.shape}; give a row per word"
@@ -64,8 +70,10 @@ class WordVectors:
             keep: Read only these words, as spelled or in lower case; memory is then that of the words kept, however
                 large the file is. All where not given.
         """
-        wanted = None if keep is None else {spelling for word in keep for spelling in (word, word.lower())}
-        return cls(*vector_files.read(Path(file), wanted))
+        path = as_path("the file of word vectors", file)
+        words = None if keep is None else checked_texts(keep)
+        wanted = None if words is None else {spelling for word in words for spelling in (word, word.lower())}
+        return cls(*vector_files.read(path, wanted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +162,9 @@ def _idf(counts: sp.csr_array) -> NDArray[np.float32]:
 
 
 def _checked_weight(weight: NDArray[np.floating], count: int) -> NDArray[np.float32]:
-    if np.shape(weight) != (count,):
-        raise ValueError(f"idf has shape {np.shape(weight)}; give one weight for each of the {count} words")
-    return np.asarray(weight, dtype=np.float32)
+    given = as_array("idf", weight, f"give True, False, or one weight for each of the {count} words")
+    if given.shape != (count,):
+        raise ValueError(f"idf has shape {given.shape}; give one weight for each of the {count} words")
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"idf holds {given.dtype}; give one weight for each of the {count} words")
+    return given.astype(np.float32)

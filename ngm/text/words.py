@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
+
+from ngm.arguments import shown
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -52,11 +54,18 @@ def checked_texts(texts: Iterable[object]) -> list[str]:
     """
     if isinstance(texts, str):
         raise ValueError(f"texts is one text, {_short(texts)}; give a list of texts, one per node")
-    found = ["" if text is None or text != text else text for text in texts]
+    if not isinstance(texts, Iterable) or isinstance(texts, Mapping):
+        raise ValueError(f"texts is a {type(texts).__name__}; give a list of texts, one per node")
+    found = ["" if _is_missing(text) else text for text in texts]
     for row, text in enumerate(found):
         if not isinstance(text, str):
-            raise ValueError(f"text {row} is {text!r}, of type {type(text).__name__}; give strings")
+            raise ValueError(f"text {row} is {shown(text)}, of type {type(text).__name__}; give strings")
     return [str(text) for text in found]
+
+
+def _is_missing(text: object) -> bool:
+    """None, NaN or pandas' NA."""
+    return text is None or type(text).__name__ == "NAType" or (isinstance(text, float | np.floating) and text != text)
 
 
 def _short(text: str) -> str:
