@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -148,3 +149,14 @@ def test_word_vectors_are_unpacked_in_any_temporary_folder(tmp_path: Path) -> No
     _convert(tmp_path / "t[1]" / "words.parquet", tmp_path / "v.npy", tmp_path / "all.npz")
     with np.load(tmp_path / "all.npz") as found:
         assert found["words"].tolist() == ["right"]
+
+
+def test_a_name_that_is_not_utf_8_is_refused_in_one_line(run: Run) -> None:
+    name = os.fsdecode(b"a\xff.csv")
+    Path(name).write_text("src,dst\n1,2\n", encoding="utf-8")
+    Path("ok.csv").write_text("src,dst\n1,2\n", encoding="utf-8")
+    for edges, output in ((name, "out"), ("ok.csv", os.fsdecode(b"out\xff"))):
+        code, _, err = run("ingest", "--edges", edges, "-o", output)
+        assert code == 2
+        assert "is no name in UTF-8" in err
+    assert sorted(p.name for p in Path().iterdir()) == sorted([name, "ok.csv"])

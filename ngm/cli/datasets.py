@@ -14,6 +14,7 @@ from rich.table import Table as Shown
 
 from ngm import datasets
 from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
+from ngm.files import file_written_whole
 
 
 @app.command("datasets")
@@ -80,4 +81,7 @@ def _written(data: datasets.Dataset, folder: Path) -> list[Path]:
             if there.exists() and (there.is_dir() or there.read_bytes() != file.read_bytes()):
                 raise FileExistsError(f"{there} is there already and holds something else; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        return [Path(shutil.copy(file, folder / file.name)) for file in files]
+        for file in files:
+            with file_written_whole(folder / file.name) as part:
+                shutil.copy(file, part)
+        return [folder / file.name for file in files]

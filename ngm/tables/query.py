@@ -178,6 +178,10 @@ def file_to_write(file: str | Path) -> str:
 
 def _from_here(text: str) -> str:
     """The same path, where DuckDB would see the home folder in ~ or an address in file:."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!a} is no name in UTF-8, the only ones that DuckDB takes; rename it") from None
     return str(Path.cwd() / text) if text.startswith("~") or ":" in text.split("/")[0] else text
 
 
