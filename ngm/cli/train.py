@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from ngm.cli.progress import noted
 from ngm.cli.settings import options_of, settings, with_options
+from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import app, err, out, print_json
 from ngm.cli.training import shown
 from ngm.cli.training.checks import check
@@ -125,7 +126,7 @@ def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: li
 
 def _keep_interrupted(wanted: Asked, data: Data, model: NGMEstimator, seconds: float, notes: list[str]) -> None:
     """Leaves a run folder with ids and a report, if at least one epoch was done."""
-    if not hasattr(model, "n_iter_") or not (wanted.call.output / "metrics.json").exists():
+    if stopped_again() or not hasattr(model, "n_iter_") or not (wanted.call.output / "metrics.json").exists():
         return
     _keep(wanted, data, Outcome(model), seconds, notes)
     if model.history_.stopped != "interrupted":

@@ -11,6 +11,7 @@ from typing import cast
 from sklearn.base import clone
 
 from ngm.cli.progress import Progress, metric_of
+from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import Data, is_graph_folder
@@ -142,7 +143,8 @@ def fit(
 
             return model.fit(data.x, data.target.y, graph=data.graph if graph else None, on_epoch=on_epoch)
     except KeyboardInterrupt:
-        if model.folder is not None and hasattr(model, "n_iter_") and rank_and_world()[0] == 0:
+        leads = rank_and_world()[0] == 0 and not stopped_again()
+        if model.folder is not None and hasattr(model, "n_iter_") and leads:
             data.features.save(Run.open(model.folder))
             kept = f"{model.n_iter_:,} epoch{' is' if model.n_iter_ == 1 else 's are'} kept"
             err.print(f"{kept}; the same command with --resume goes on", highlight=False)
