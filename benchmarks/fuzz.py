@@ -88,8 +88,10 @@ def _run_process(
     command = [sys.executable, __file__, "--work", area, str(seed), str(first), str(end)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
     number = first
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=environment)
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=errors, env=environment) as process,
+    ):
         try:
             while line := _line(process.stdout):
                 word, number, what, text = json.loads(line)
@@ -100,13 +102,12 @@ def _run_process(
                 if word == "end":
                     _count(counts, number, what, text)
                     number += 1
-            if line is None:
-                process.kill()
         except BaseException:
             process.kill()
             raise
-        finally:
-            code = process.wait()
+        if line is None:
+            process.kill()
+        code = process.wait()
         if number < end:
             errors.seek(0)
             last = errors.read()[-400:].decode(errors="replace").strip().splitlines()[-1:]
@@ -172,7 +173,7 @@ def case(area: str, make: object, seed: int, number: int, place: Path, show: boo
         call()
         return "accepted", ""
     try:
-        return judge(call, folder)
+        return judge(call, folder, temporary)
     finally:
         os.chdir(place)
 

@@ -235,7 +235,7 @@ def load_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, JSON]]:
         with safe_open(file, "pt") as opened:
             state = json.loads((opened.metadata() or {}).get("state", "{}"))
         return load_file(file), cast("dict[str, JSON]", state)
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, OSError) as error:
         raise ValueError(f"{file} is damaged ({error}); train again") from None
 
 

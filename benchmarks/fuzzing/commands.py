@@ -112,7 +112,7 @@ def make(rng: Random, folder: Path) -> Callable[[], object]:
     words = [*rng.choice([_words(rng, folder, name)]), *_options(rng, name)]
     output: Path | None = None
     if name in ("ingest", "build", "predict"):
-        place = rng.choice(PLACES) + (
+        place = rng.choice(PLACES).replace(".", "out" if name == "predict" else ".") + (
             rng.choice([".csv", ".parquet", ".jsonl", ".xlsx", ""]) if name == "predict" else ""
         )
         words += ["-o", place]

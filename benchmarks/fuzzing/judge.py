@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import signal
 import sys
-import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,12 +38,13 @@ class _TooLongError(BaseException):
     """A case ran out of its time; no `except Exception` catches it."""
 
 
-def judge(call: Callable[[], object], folder: Path) -> tuple[str, str]:
+def judge(call: Callable[[], object], folder: Path, temporary: Path) -> tuple[str, str]:
     """Runs a case.
 
     Args:
         call: What is judged.
-        folder: The case's own, which may hold nothing temporary afterwards.
+        folder: The case's own, which may hold nothing hidden afterwards.
+        temporary: Where temporary files go, which must be empty afterwards.
 
     Returns:
         ("accepted", ""), ("refused", the message) or ("finding", what happened and where).
@@ -60,7 +60,7 @@ def judge(call: Callable[[], object], folder: Path) -> tuple[str, str]:
         found = ("refused", str(error)) if _is_ours(error) else ("finding", described(error))
     if found[0] != "finding" and odd:
         found = ("finding", odd[0])
-    left = leftovers(folder) if found[0] != "finding" else []
+    left = leftovers(folder, temporary) if found[0] != "finding" else []
     return ("finding", f"left behind {', '.join(left)}") if left else found
 
 
@@ -167,8 +167,8 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def leftovers(folder: Path) -> list[str]:
+def leftovers(folder: Path, temporary: Path) -> list[str]:
     """Names of temporary files in the case's folder and in the folder for such files."""
     hidden = [str(path.relative_to(folder)) for path in folder.rglob(".*") if path.name != ".in"]
-    names = [path.name for path in Path(tempfile.gettempdir()).iterdir()]
+    names = [path.name for path in temporary.iterdir()]
     return sorted(hidden) + sorted(name for name in names if not name.startswith("torchinductor"))  # torch's own cache

@@ -107,7 +107,7 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
         check_rows(cast(Inputs, x))
         _check_parts(cast(Inputs, x))
         return cast(Inputs, raw)
-    _check_names(raw)
+    check_names(raw)
     checked = validate_data(
         estimator,
         raw,
@@ -121,7 +121,7 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     return cast(Inputs, checked)
 
 
-def _check_names(x: object) -> None:
+def check_names(x: object) -> None:
     """Refuses tables in which a column is not the only one of its name."""
     names = [name for name in getattr(x, "columns", ()) if isinstance(name, Hashable)]
     if len(set(names)) < len(names):

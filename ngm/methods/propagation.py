@@ -22,7 +22,7 @@ from torch import Tensor
 from ngm.arguments import shown
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
-from ngm.methods.checks import as_dense
+from ngm.methods.checks import as_dense, check_names
 from ngm.methods.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
 from ngm.methods.targets import as_array, labeled_accuracy
 from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
@@ -129,6 +129,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if isinstance(x, Tensor):
             x = x.detach().cpu().numpy()
+        check_names(x)
         checked = validate_data(self, as_dense(x), reset=False, accept_sparse="csr")
         near = self._near.kneighbors(checked, return_distance=False)  # (n, k)
         nodes, place = np.unique(near, return_inverse=True)
@@ -175,6 +176,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not given.ndim:
                 raise ValueError(f"y is {shown(y)}; give a label per node, -1 where unlabelled")
             return int(given.shape[0])
+        check_names(x)
         checked = validate_data(self, as_dense(x), reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
         self._near = NearestNeighbors(n_neighbors=min(self.k, checked.shape[0])).fit(checked)
         return int(checked.shape[0])

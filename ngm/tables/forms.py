@@ -59,7 +59,7 @@ def read_form(
     >>> read_form(["a\tb\t0.5\n", "b\tc\t1.0\n"]).names
     ('column0', 'column1', 'column2')
     """
-    if delimiter is not None and len(delimiter) != 1:
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
         raise ValueError(f"delimiter is {delimiter!r}; give one character, such as ',' or a tab")
     mark = delimiter if delimiter is not None else _delimiter(lines, tab, quotes)
     rows = cut(lines, mark, quotes)

@@ -11,6 +11,7 @@ from typing import Literal, TypedDict
 import duckdb
 
 from ngm import graph_files
+from ngm.arguments import reason
 from ngm.tables.edge_files import Merge, write_edges
 from ngm.tables.ends import (
     Coded,
@@ -179,7 +180,11 @@ def _write_header(folder: Path, num_nodes: int, num_edges: int, directed: bool) 
 def write_tables(folder: Path, id_column: str | None, label_column: str | None, counts: Mapping[str, object]) -> None:
     """Writes `tables.json`: which column is which, and the counts."""
     content = {"format": FORMAT, "version": VERSION, "id": id_column, "label": label_column, "counts": dict(counts)}
-    (folder / "tables.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    try:
+        text = json.dumps(content, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"counts cannot be written as JSON ({reason(error)}); give numbers and words") from None
+    (folder / "tables.json").write_text(text + "\n", encoding="utf-8")
 
 
 def copy_to(sql: str, file: Path) -> str:

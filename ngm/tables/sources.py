@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngm.arguments import as_array
 from ngm.names import nearest
 from ngm.tables.forms import shorten
 from ngm.tables.query import WORK, Query, files_to_read, packing, quoted, refusals
@@ -118,7 +119,7 @@ def _in_memory(
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.generic]:
-    array = np.asarray(values)
+    array = as_array(f"column {name!r}", values, "give (n,), a value per row")
     if array.ndim != 1:
         raise ValueError(f"column {name!r} has shape {array.shape}; give (n,), a value per row")
     if array.dtype.kind in "US":  # where numpy made text of all, NaN among words is "nan" now

@@ -158,4 +158,5 @@ def _read_npz(file: Path, wanted: set[str] | None) -> tuple[list[str], NDArray[n
     for row, word in enumerate(words):
         if wanted is None or word in wanted:
             rows.setdefault(word, row)
-    return list(rows), vectors[list(rows.values())].astype(np.float32)
+    with np.errstate(over="ignore"):  # infinite then, and refused
+        return list(rows), vectors[list(rows.values())].astype(np.float32)
