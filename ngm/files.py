@@ -58,7 +58,11 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
             are never replaced.
         marker: Name of the file that shows that a folder is one of ours.
     """
+    if is_temporary(folder) and folder.is_dir() and not any(folder.iterdir()):
+        yield folder  # a folder that is itself on its way to its name
+        return
     part = beside(folder, "part")
+    check_writable(folder)
     with failures_named(folder, part):
         remove_leftovers(folder)
         if folder.exists() and not (folder.is_dir() and ((folder / marker).exists() or not any(folder.iterdir()))):

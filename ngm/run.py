@@ -14,9 +14,7 @@ report.html           the page that `ngm report` makes of all this
 from __future__ import annotations
 
 import json
-import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,12 +23,20 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ngm.arguments import as_path
 from ngm.commits import head_commit
-from ngm.files import failures_named, file_written_whole, is_temporary, remove_all_leftovers, remove_folder, write_text
+from ngm.files import (
+    check_writable,
+    failures_named,
+    file_written_whole,
+    is_temporary,
+    remove_all_leftovers,
+    remove_folder,
+    write_text,
+)
 
 JSON: TypeAlias = "str | int | float | bool | list[JSON] | dict[str, JSON] | None"
 FORMAT = "ngm-run"
@@ -99,6 +105,7 @@ class Run:
                 f"{folder} holds {state}; set overwrite=True (--overwrite) to replace it{resume}, or name another "
                 "folder"
             )
+        check_writable(run.folder)
         return run
 
     @classmethod
@@ -213,18 +220,8 @@ def save_tensors(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, 
     """Writes named tensors and a JSON object into one safetensors file, whole or not at all."""
     with file_written_whole(file) as part:
         packed = {name: t.detach().clone().contiguous() for name, t in tensors.items()}  # tied weights share memory
-        try:
-            save_file(packed, part, metadata={"state": json.dumps(dict(state))})
-        except SafetensorError as error:
-            raise _os_error(error, part) from None
-
-
-def _os_error(error: SafetensorError, file: Path) -> OSError:
-    """What the system said, of which safetensors tells in words alone: `I/O error: ... (os error 28)`."""
-    number = re.search(r"os error (\d+)", str(error))
-    if number is None:
-        return OSError(f"{file} cannot be written ({error})")
-    return OSError(int(number[1]), os.strerror(int(number[1])), str(file))
+        # not save_file: it has a temporary file of its own, which a kill would leave, with permissions of its own
+        part.write_bytes(save(packed, metadata={"state": json.dumps(dict(state))}))
 
 
 def load_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, JSON]]:

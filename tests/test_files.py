@@ -262,3 +262,13 @@ def test_a_folder_is_there_at_every_moment_of_its_replacement(tmp_path: Path, mo
     with folder_written_whole(folder, marker="marker") as part:
         fill(part, "new")
     assert (folder / "marker").read_text(encoding="utf-8") == "new"
+
+
+def test_a_folder_inside_of_one_on_its_way_has_no_temporary_name_of_its_own(tmp_path: Path) -> None:
+    with (
+        folder_written_whole(tmp_path / "folder", marker="marker") as part,
+        folder_written_whole(part, marker="marker") as inner,
+    ):
+        fill(inner, "new")
+        assert names(tmp_path) == [part.name]  # or a kill would leave a name that nobody recognizes
+    assert names(tmp_path / "folder") == ["marker"]

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import ngm.run
 from ngm.files import beside
 from ngm.run import Run, load_tensors, save_tensors
 from tests.test_commits import git, project
@@ -90,11 +89,11 @@ def test_weights_that_fail_to_be_written_leave_the_old_ones(run: Run, monkeypatc
     run.save_weights({"w": torch.ones(3)})
     before = files(run.folder)
 
-    def full(tensors: dict[str, torch.Tensor], file: Path, metadata: dict[str, str]) -> None:
-        file.write_bytes(b"half")
+    def full(file: Path, content: bytes) -> None:
+        file.write_text("half", encoding="utf-8")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(ngm.run, "save_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     message(lambda: run.save_weights({"w": torch.zeros(3)}), OSError)
     assert files(run.folder) == before
 

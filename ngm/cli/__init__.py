@@ -5,14 +5,15 @@ A file for each command; `terminal` has what they share, `training` and `predict
 
 from __future__ import annotations
 
+import errno
 import sys
-from typing import NoReturn
 
 import typer
 from rich.markup import escape
 
 from ngm.cli import build, check, datasets, demo, export, ingest, predict, report, reproduce, train
 from ngm.cli.signals import exit_code, stop_signals
+from ngm.cli.streams import CLOSED_PIPE, drop_unwritten, prepare_streams, use_utf8
 from ngm.cli.terminal import app, err
 
 __all__ = [
@@ -37,28 +38,52 @@ _USAGE: type[Exception] = typer.BadParameter.__bases__[0]  # every wrong option 
 
 def main() -> None:
     """Runs a command; a user's mistake ends in one line on standard error and exit code 2."""
+    use_utf8()
+    prepare_streams()
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except BrokenPipeError:  # ngm ... | head
+        code = CLOSED_PIPE
+    except OSError as error:
+        code = _say(_described(error))
+    drop_unwritten()
+    raise SystemExit(code)
+
+
+def _run() -> int:
+    """Runs a command; gives its exit code."""
     try:
         with stop_signals():
             code = app(standalone_mode=False)
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError, RuntimeError, ArithmeticError) as error:
         if "--debug" in sys.argv:
             raise
-        _say(str(error))
+        return _say(_described(error))
     except (KeyboardInterrupt, typer.Abort):
         err.print("stopped")
-        raise SystemExit(exit_code()) from None
+        return exit_code()
     except _USAGE as error:
         wrong = error.format_message()  # type: ignore[attr-defined]
         if not wrong:  # no arguments at all: the help was shown
-            raise SystemExit(2) from None
+            return 2
         path = getattr(getattr(error, "ctx", None), "command_path", "ngm")
-        _say(f"{wrong.rstrip('.')}; see {path} --help")
+        return _say(f"{wrong.rstrip('.')}; see {path} --help")
     if code == _STOPPED:  # what the commands' library makes of Ctrl-C
         err.print("stopped")
-        raise SystemExit(exit_code())
-    raise SystemExit(code if isinstance(code, int) else 0)
+        return exit_code()
+    return code if isinstance(code, int) else 0
 
 
-def _say(wrong: str) -> NoReturn:
+def _described(error: Exception) -> str:
+    """The error in words; writers of files name those that the disk has no room for, so others are standard output."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        return "the disk is full: standard output cannot be written; free some space, or send it elsewhere"
+    return str(error)
+
+
+def _say(wrong: str) -> int:
     err.print(f"[bold red]error:[/] {escape(' '.join(wrong.split()))}", highlight=False, soft_wrap=True)
-    raise SystemExit(2) from None
+    return 2

@@ -22,6 +22,7 @@ from ngm.build.summary import Summary, summarize
 from ngm.build.text import Rows, rows_graph, text_rows
 from ngm.build.weights import Join, Weight, check_edge_options
 from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
+from ngm.files import check_writable
 from ngm.names import nearest
 from ngm.store import save_graph
 from ngm.tables import Table, read_table
@@ -118,6 +119,7 @@ def _check(metric: str, weight: str, search: str, output: Path) -> None:
             raise ValueError(f"--{option} is {value!r}{nearest(value, get_args(choice))}; choose from {_words(choice)}")
     if output.exists() and not (output / "graph.json").exists() and (output.is_file() or any(output.iterdir())):
         raise FileExistsError(f"{output} exists and has no graph.json; name a new or empty folder")
+    check_writable(output)
 
 
 class _Percent:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
+from ngm.files import check_writable
 from ngm.methods.exporting import Exported, export, format_of
 from ngm.methods.saving import load
 from ngm.run import JSON
@@ -33,6 +34,7 @@ def export_command(
     kind = format_of(output)
     if kind is None:
         raise ValueError(f"--output is {str(output)!r}; name a file that ends in .onnx, or in .pt2 for torch.export")
+    check_writable(output)
     model = load(folder, device="cpu")
     try:
         made = export(model, kind, output)

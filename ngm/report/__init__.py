@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ngm.files import write_text
+from ngm.files import check_writable, write_text
 from ngm.report.contents import page_of
 from ngm.report.page import Figure, Page, Section, Shown, Space
 from ngm.report.render import render
@@ -36,3 +36,4 @@ def check_output(file: Path) -> None:
         raise ValueError(f"{file} does not end in .html; name the page, such as report.html")
     if file.is_dir():
         raise FileExistsError(f"{file} is a folder; name a file, such as {file / 'report.html'}")
+    check_writable(file)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from ngm.cli.prediction.predicted import Column
-from ngm.files import beside, file_written_whole
+from ngm.files import beside, check_writable, file_written_whole
 from ngm.store import is_graph_folder
 from ngm.tables.ingest import copy_to
 from ngm.tables.overlap import check_file_apart
@@ -43,6 +43,7 @@ def check_output(output: Path, source: str, spreadsheet_safe: bool = False) -> N
         raise ValueError(f"--output is {str(output)!r}; name a file that ends in .csv, .parquet or .jsonl")
     if output.is_dir():
         raise ValueError(f"--output is {str(output)!r}, which is a folder; name a file in it")
+    check_writable(output)
     owner = _owner(output)
     if owner is not None:
         raise ValueError(f"--output is {str(output)!r}, a file of the {owner} itself; name another file")
