@@ -6,6 +6,7 @@ metrics.json          results, and why training stopped
 model.json            what the network needs to be made again: widths, classes
 weights.safetensors   the weights that predict
 checkpoint/           state.safetensors: the last epoch, for `resume`
+rounds/               run folders of the rounds of an unfinished self-training or co-training
 evidence/             predictions, hidden vectors and edges of the nodes, for the report (`ngm.evidence`)
 features.json         how x was made from a table, where `ngm train` made it
 report.html           the page that `ngm report` makes of all this
@@ -77,6 +78,8 @@ class Run:
         run.checkpoint.unlink(missing_ok=True)
         if (run.folder / "evidence" / "evidence.json").exists():
             remove_folder(run.folder / "evidence")
+        if run.rounds.is_dir() and all(path.name.isdigit() or is_temporary(path) for path in run.rounds.iterdir()):
+            remove_folder(run.rounds)
         for file in (run.folder / "tensorboard").glob("events.out.tfevents.*"):
             file.unlink()
         for name in ("checkpoint", "tensorboard"):
@@ -209,6 +212,11 @@ class Run:
     def checkpoint(self) -> Path:
         """The file that `resume` reads."""
         return self.folder / "checkpoint" / "state.safetensors"
+
+    @property
+    def rounds(self) -> Path:
+        """Where an unfinished training in rounds has the run folders of its rounds, by number."""
+        return self.folder / "rounds"
 
     @property
     def is_trained(self) -> bool:

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
-from ngm.methods.in_rounds import InRounds
+from ngm.methods.in_rounds import Arrays, InRounds, Lesson
 from ngm.methods.propagation import LabelPropagation
 from ngm.methods.readers import Given
-from ngm.methods.rounds import (
-    Known,
-    Round,
-    agreed,
-    as_targets,
-    best_round,
-    check_rounds,
-    fresh,
-    keep,
-    known_classes,
-    measured_round,
-    one_hot,
-    propagated,
-    set_names,
-)
+from ngm.methods.rounds import Known, Round, as_targets, check_rounds, known_classes, one_hot, propagated
 
 
 @dataclass(eq=False, repr=False)
@@ -41,7 +28,9 @@ class CoTraining(InRounds):
 
     Args:
         estimator: Classifier whose `fit` takes soft labels and a graph; a fresh copy is trained every round. Its
-            `validation` rows are scored every round and not trained on with their true labels.
+            `validation` rows are scored every round and not trained on with their true labels. Its `folder` gets every
+            finished round, and what is kept in the end; with `resume`, an interrupted training goes on there to the
+            same bits.
         propagation: Label propagation of the rounds after the first, with the network as its prior; None for clamped
             seeds, mu2 = 0.5 and mu3 = 1. The first round has its settings and no prior.
         rounds: Trainings.
@@ -87,28 +76,7 @@ class CoTraining(InRounds):
         check_rounds(self.estimator, graph, self.patience)
         if graph is None:
             raise ValueError("co-training propagates labels over a graph; give graph=")
-        known = known_classes(self.estimator, x, y, truth)
-        self.classes_, self.history_, self.stopped_ = known.classes, [], "all rounds done"
-        prior: NDArray[np.float32] | None = None
-        before = known.labels >= 0
-        for i in range(self.rounds):
-            self.targets_ = agreed(self._teach(known, graph, prior))
-            targets = as_targets(self.targets_)
-            fitted = fresh(self.estimator, targets, known)
-            fitted.fit(known.x, targets, graph=graph)
-            told = np.where(self.targets_[:, 0] >= 0, self.targets_.argmax(axis=1), -1)
-            self.history_.append(measured_round(i, fitted, told, (told >= 0) & ~before, known))
-            set_names(fitted, known)
-            before = told >= 0
-            if on_round is not None:
-                on_round(self.history_[-1])
-            if best_round(self.history_) == i:
-                self.estimator_, self.best_round_ = fitted, i
-            if self.patience is not None and i - self.best_round_ >= self.patience:
-                self.stopped_ = f"validation has not improved for {self.patience} rounds"
-                break
-            prior = np.asarray(fitted.predict_proba(x), dtype=np.float32)
-        keep(self.estimator, self.save)
+        self._train(x, known_classes(self.estimator, x, y, truth), graph, on_round)
         return self
 
     def _check(self) -> None:
@@ -120,6 +88,24 @@ class CoTraining(InRounds):
             raise ValueError(f"temperature is {self.temperature!r}; it must be at least 0, and 1 changes nothing")
         if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
             raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
+
+    @property
+    def _num_trainings(self) -> int:
+        return self.rounds
+
+    def _first(self, known: Known, graph: Graph | None) -> Arrays:
+        return {"targets": self._teach(known, cast(Graph, graph), None), "before": known.labels >= 0}
+
+    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+        self.targets_ = arrays["targets"].astype(np.float32)
+        labels = _labels(self.targets_)
+        return Lesson(as_targets(self.targets_), labels, (labels >= 0) & ~arrays["before"].astype(bool))
+
+    def _next(
+        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
+    ) -> tuple[Arrays, str | None]:
+        targets = self._teach(known, cast(Graph, graph), proba)
+        return {"targets": targets, "before": _labels(arrays["targets"].astype(np.float32)) >= 0}, None
 
     def _teach(self, known: Known, graph: Graph, prior: NDArray[np.float32] | None) -> NDArray[np.float32]:
         """(n, C) targets; a row of -1 for nodes that no label reaches and no network has spoken of."""
@@ -136,3 +122,8 @@ class CoTraining(InRounds):
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
         targets: NDArray[np.float32] = np.where((told | seeds)[:, None], values, np.float32(-1))
         return targets
+
+
+def _labels(targets: NDArray[np.float32]) -> NDArray[np.int64]:
+    """(n,) class numbers of (n, C) targets, -1 for rows of -1."""
+    return np.where(targets[:, 0] >= 0, targets.argmax(axis=1), -1)

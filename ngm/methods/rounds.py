@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
-from ngm.distributed import from_first, process_group
 from ngm.graph import Graph
+from ngm.methods import saving
 from ngm.methods.checks import check_features
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.estimator import NGMEstimator
@@ -27,7 +27,6 @@ from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.run import JSON, Run
 
-Number = TypeVar("Number", np.float32, np.float64)
 Targets: TypeAlias = "NDArray[np.float32] | NDArray[np.int64]"
 
 
@@ -126,8 +125,7 @@ def measured_round(
     score = None
     if known.validation is not None:
         x, y = known.validation
-        right = (np.asarray(fitted.predict_proba(x)).argmax(axis=1) == y).mean()
-        score = float(agreed(np.array([right], dtype=np.float64))[0])
+        score = float((np.asarray(fitted.predict_proba(x)).argmax(axis=1) == y).mean())
     return Round(
         number,
         labeled=int((labels >= 0).sum()),
@@ -138,16 +136,20 @@ def measured_round(
     )
 
 
-def fresh(estimator: NGMClassifier, targets: Targets, known: Known) -> NGMClassifier:
-    """A copy of the estimator to train in a round: on the same validation rows, and without a run folder.
+def fresh(estimator: NGMClassifier, targets: Targets, known: Known, folder: Path | None = None) -> NGMClassifier:
+    """A copy of the estimator to train in a round, on the same validation rows.
 
-    A folder is for what is kept in the end; resuming in one would take the round before for this one.
+    Args:
+        estimator: As it was given.
+        targets: Of the round.
+        known: Has the validation rows.
+        folder: Run folder of this round alone, which goes on from where it was; None for none.
     """
     settings: dict[str, object] = {}
     if known.validation is not None:
         settings["validation"] = validation_for(targets, known)
     if getattr(estimator, "folder", None) is not None:
-        settings |= {"folder": None, "resume": False, "overwrite": False}
+        settings |= {"folder": folder, "resume": folder is not None, "overwrite": False}
     copy: NGMClassifier = clone(estimator).set_params(**settings)
     return copy
 
@@ -159,22 +161,6 @@ def set_names(fitted: NGMClassifier, known: Known) -> None:
         fitted.feature_names_in_ = known.columns
 
 
-def agreed(values: NDArray[Number]) -> NDArray[Number]:
-    """What the first of several processes has, so that they choose the same nodes and rounds to the last digit."""
-    with process_group() as (_, world):
-        return values if world == 1 else cast("NDArray[Number]", from_first(torch.from_numpy(values)).numpy())
-
-
-def keep(estimator: NGMClassifier, save: Callable[[Path, bool], Path]) -> None:
-    """Saves into the estimator's folder, if it has one: the first of several processes does."""
-    folder = getattr(estimator, "folder", None)
-    if folder is None:
-        return
-    with process_group() as (rank, _):
-        if rank == 0:
-            save(Path(folder), estimator.overwrite or estimator.resume)
-
-
 def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) -> None:
     """Refuses what no method in rounds can work with."""
     if not hasattr(estimator, "predict_proba"):
@@ -182,7 +168,7 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
     if getattr(estimator, "folder", None) is not None:
-        Run.check(cast(Path, estimator.folder), estimator.overwrite or estimator.resume, resumable=True)
+        saving.check_folder(estimator)
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
 
@@ -195,19 +181,10 @@ def best_round(history: Sequence[Round]) -> int:
     return int(np.argmax(np.array(scores, dtype=np.float64)))
 
 
-def save_rounds(
-    fitted: NGMClassifier,
-    folder: str | Path,
-    history: Sequence[Round],
-    best: int,
-    stopped: str,
-    overwrite: bool = False,
-) -> Path:
-    """Writes the run folder of the kept estimator, with the rounds beside it in `rounds.json`."""
-    path = fitted.save(folder, overwrite)
+def write_rounds(run: Run, history: Sequence[Round], best: int, stopped: str) -> None:
+    """Writes `rounds.json` into the run folder of the best round."""
     rounds: list[JSON] = [asdict(record) for record in history]
-    Run.open(path).write("rounds.json", {"rounds": rounds, "best_round": best, "stopped": stopped})
-    return path
+    run.write("rounds.json", {"rounds": rounds, "best_round": best, "stopped": stopped})
 
 
 @dataclass(frozen=True, eq=False)

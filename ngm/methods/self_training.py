@@ -12,24 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
-from ngm.methods.in_rounds import InRounds
+from ngm.methods.in_rounds import ALL_DONE, Arrays, InRounds, Lesson
 from ngm.methods.readers import Given
-from ngm.methods.rounds import (
-    Known,
-    Round,
-    agreed,
-    as_targets,
-    best_round,
-    check_rounds,
-    fresh,
-    keep,
-    known_classes,
-    measured_round,
-    named,
-    one_hot,
-    propagated,
-    set_names,
-)
+from ngm.methods.rounds import Known, Round, as_targets, check_rounds, known_classes, named, one_hot, propagated
 from ngm.spread import pull
 
 Candidates = Literal["neighbors", "all"]
@@ -47,7 +32,8 @@ class SelfTraining(InRounds):
 
     Args:
         estimator: Classifier whose `fit` takes a graph; a fresh copy of it is trained every round. Its `validation`
-            rows are scored every round, never trained on with their true labels; its `folder` gets what is kept.
+            rows are scored every round, never trained on with their true labels. Its `folder` gets every finished
+            round, and what is kept in the end; with `resume`, an interrupted training goes on there to the same bits.
         rounds: Growing steps, at most; there is one training more.
         candidates: Which nodes may be labelled: "neighbors" of labelled ones (the paper), or "all".
         teacher: Who says which class a node has: the "network"; or "propagation" of the seeds with the network's
@@ -98,32 +84,7 @@ class SelfTraining(InRounds):
             on_round: Called with each round's record.
         """
         self._check(graph)
-        known = known_classes(self.estimator, x, y, truth)
-        self.classes_, self.history_, self.stopped_ = known.classes, [], "all rounds done"
-        labels = known.labels.copy()  # (n,) class numbers, -1 = unlabelled
-        beliefs = one_hot(labels, len(self.classes_))  # (n, C) what each label was read from
-        added = np.zeros(len(labels), dtype=bool)
-        for i in range(self.rounds + 1):
-            targets = as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))) if self.soft else labels
-            fitted = fresh(self.estimator, targets, known)
-            fitted.fit(known.x, targets, graph=graph)
-            self.labels_ = named(labels, self.classes_)
-            self.history_.append(measured_round(i, fitted, labels, added, known))
-            set_names(fitted, known)
-            if on_round is not None:
-                on_round(self.history_[-1])
-            if best_round(self.history_) == i:
-                self.estimator_, self.best_round_ = fitted, i
-            if i == self.rounds or self._impatient(i):
-                break
-            shares = agreed(self._taught(np.asarray(fitted.predict_proba(x), dtype=np.float32), known, graph))
-            added, self.stopped_ = self._choose(shares, labels, known, graph)
-            if not added.any():
-                break
-            changed = added | ((labels >= 0) & (known.labels < 0) if self.relabel else False)
-            labels = np.where(changed, shares.argmax(axis=1), labels)
-            beliefs = np.where(changed[:, None], shares, beliefs)
-        keep(self.estimator, self.save)
+        self._train(x, known_classes(self.estimator, x, y, truth), graph, on_round)
         return self
 
     def _check(self, graph: Graph | None) -> None:
@@ -148,11 +109,38 @@ class SelfTraining(InRounds):
             return predicted
         return propagated(known, graph, predicted).values
 
-    def _impatient(self, now: int) -> bool:
-        if self.patience is None or now - self.best_round_ < self.patience:
-            return False
-        self.stopped_ = f"validation has not improved for {self.patience} rounds"
-        return True
+    @property
+    def _num_trainings(self) -> int:
+        return self.rounds + 1
+
+    def _first(self, known: Known, graph: Graph | None) -> Arrays:
+        return {
+            "labels": known.labels,  # (n,) class numbers, -1 = unlabelled
+            "beliefs": one_hot(known.labels, len(known.classes)),  # (n, C) what each label was read from
+            "added": np.zeros(len(known.labels), dtype=bool),
+        }
+
+    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+        labels, beliefs, added = _taken(arrays)
+        self.labels_ = named(labels, known.classes)
+        if not self.soft:
+            return Lesson(labels, labels, added)
+        return Lesson(as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))), labels, added)
+
+    def _next(
+        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
+    ) -> tuple[Arrays, str | None]:
+        labels, beliefs, _ = _taken(arrays)
+        shares = self._taught(proba, known, graph)
+        added, why = self._choose(shares, labels, known, graph)
+        if not added.any():
+            return arrays, why
+        changed = added | ((labels >= 0) & (known.labels < 0) if self.relabel else False)
+        return {
+            "labels": np.where(changed, shares.argmax(axis=1), labels),
+            "beliefs": np.where(changed[:, None], shares, beliefs),
+            "added": added,
+        }, None
 
     def _choose(
         self, shares: NDArray[np.float32], labels: NDArray[np.int64], known: Known, graph: Graph | None
@@ -171,7 +159,7 @@ class SelfTraining(InRounds):
             return chosen, f"none of {int(open_.sum()):,} candidates is surer than {best:.2f}, confidence asks for more"
         ids = ids[np.argsort(-sure[ids], kind="stable")]
         chosen[self._quota(ids, shares[ids].argmax(axis=1), known)] = True
-        return chosen, "all rounds done"
+        return chosen, ALL_DONE
 
     def _quota(self, ids: NDArray[np.int64], classes: NDArray[np.int64], known: Known) -> NDArray[np.int64]:
         """Of candidates in order of confidence, those that keep to `per_round` and `balance`."""
@@ -192,3 +180,9 @@ class SelfTraining(InRounds):
         spare = min(limit, int((there > 0).sum())) if not most.any() else 0
         extra = np.flatnonzero(rank == most[classes])[:spare]
         return np.concatenate([ids[rank < most[classes]], ids[extra]])
+
+
+def _taken(arrays: Arrays) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
+    """Labels, beliefs and the mask of what was added."""
+    labels, beliefs, added = (arrays[name] for name in ("labels", "beliefs", "added"))
+    return labels.astype(np.int64), beliefs.astype(np.float32), added.astype(bool)
