@@ -268,6 +268,8 @@ def _check(evidence: Evidence) -> None:
             raise ValueError(f"{name}.npy has shape {array.shape} for {n} nodes and {m} edges")
         if array.dtype.kind != ("i" if name in ("edges", "graph") else "f"):
             raise ValueError(f"{name}.npy holds {array.dtype}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name}.npy holds NaN or infinity")
     if m and (evidence.edges.shape[1] != 2 or evidence.edges.min() < 0 or evidence.edges.max() >= n):
         raise ValueError(f"edges.npy names nodes that are not among the {n} kept ones")
 

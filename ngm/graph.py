@@ -253,7 +253,8 @@ class Graph:
 
     def neighbors(self, node: int) -> Tensor:
         """(k,) ids of the nodes joined to `node`, ascending; those it points to where directed."""
-        if not 0 <= whole_number("node", node, least=-self.num_nodes) < self.num_nodes:
+        node = whole_number("node", node, least=-self.num_nodes)
+        if not 0 <= node < self.num_nodes:
             raise ValueError(f"node {node} is not in the graph; ids run from 0 to {self.num_nodes - 1}")
         offsets, neighbors, _ = self.csr
         return neighbors[offsets[node] : offsets[node + 1]]

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from ngm.arguments import as_path
+from ngm.arguments import as_path, shown
 from ngm.commits import head_commit
 from ngm.files import (
     check_writable,
@@ -55,6 +55,16 @@ _FILES = (
     "log.csv",
     "report.html",
 )
+
+
+# what some entries of the JSON files are, whichever has them
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("best_epoch", "epochs", "labeled", "labeled_given", "in_features", "out_features"), int),
+    **dict.fromkeys(("classes", "mean", "scale", "feature_names", "graphs_used"), list),
+    **dict.fromkeys(("settings", "edges", "validation", "data"), dict),
+    **dict.fromkeys(("estimator", "stopped", "dtype"), str),
+    "seconds": (int, float),
+}
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,10 @@ class Run:
         for key in needs:
             if key not in content:
                 raise ValueError(f"{file} is damaged (it lacks {key!r}); train again")
+        for key, kind in _KINDS.items():
+            value = content.get(key)
+            if (value is not None or key in needs) and not isinstance(value, kind):
+                raise ValueError(f"{file} is damaged ({key} is {shown(value)}); train again")
         return content
 
     def write_history(self, epochs: Sequence[Mapping[str, JSON]]) -> None:

@@ -141,6 +141,8 @@ class EdgeLoader:
         for name, number, least in (("seed", seed, 0), ("rank", rank, -1), ("world", world, 0)):
             whole_number(name, number, least)
         check_rows(x)
+        if not isinstance(dtype, torch.dtype):
+            raise ValueError(f"dtype is {shown(dtype)}; give torch.float32 or torch.float64")
         self.x, self.y = x, as_targets(y)
         self.batch_size, self.seed = batch_size, seed
         self.sampling, self.labels, self.order = sampling, labels or "edges", order or "neighborhood"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from ngm.arguments import flag
+from ngm.arguments import as_path, flag, shown
 from ngm.graph import Graph
 from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
@@ -34,7 +34,7 @@ def check_device(device: str) -> None:
     """Refuses a device that is not here."""
     try:
         torch.zeros(1, device=device).tolist()
-    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError, ValueError) as error:
         raise ValueError(f"device is {device!r}, which cannot be used here; 'cpu' always can") from error
 
 
@@ -76,6 +76,8 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
             f"labels is {estimator.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
             "labels out, or set sampling='plain'"
         )
+    if estimator.folder is not None:
+        as_path("folder", estimator.folder)
     for name in ("bfloat16", "resume", "overwrite"):
         flag(name, getattr(estimator, name))
     flag("unit_rows", settings.unit_rows)
@@ -104,6 +106,8 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     refuse_texts(estimator.network, x)
     raw = as_dense(x)
     if not _array_like(raw):
+        if not reset and isinstance(x, Mapping) and not callable(estimator.network):
+            raise ValueError(f"x is {shown(x)}, and network {estimator.network!r} takes a table of numbers; give one")
         check_rows(cast(Inputs, x))
         _check_parts(cast(Inputs, x))
         return cast(Inputs, raw)

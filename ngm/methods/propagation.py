@@ -177,8 +177,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"y is {shown(y)}; give a label per node, -1 where unlabelled")
             return int(given.shape[0])
         check_names(x)
-        checked = validate_data(self, as_dense(x), reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
-        self._near = NearestNeighbors(n_neighbors=min(self.k, checked.shape[0])).fit(checked)
+        with np.errstate(all="ignore"):  # the look for infinity adds all numbers up
+            checked = validate_data(self, as_dense(x), reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
+            self._near = NearestNeighbors(n_neighbors=min(self.k, checked.shape[0])).fit(checked)
         return int(checked.shape[0])
 
     def _graph(self, graph: Graph | None, rows: int) -> Graph:

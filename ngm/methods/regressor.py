@@ -16,6 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
+from ngm.arguments import shown
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given
 from ngm.methods.targets import check_length, without_missing
@@ -119,6 +120,10 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
         self.mean_ = np.array(model["mean"], dtype=np.float64)
         self.scale_ = np.array(model["scale"], dtype=np.float64)
         self.many_ = cast(bool, model["many"])
+        for name in ("mean", "scale"):
+            found = getattr(self, f"{name}_")
+            if found.shape != (model["out_features"],) or not np.isfinite(found).all():
+                raise ValueError(f"{name}, {shown(found.tolist())},")
 
 
 def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], bool]:

@@ -96,8 +96,8 @@ def _graph_facts(told: Told, data: dict[str, JSON]) -> Iterator[tuple[str, Cell]
         yield "graph", plain(graph["origin"])
     if told.evidence is not None:
         yield "edges of the graph", told.evidence.num_edges
-    edges = cast("dict[str, int]", told.metrics["edges"])
-    yield "edges trained on", ", ".join(f"{number:,} {kind.upper()}" for kind, number in edges.items())
+    edges = cast("dict[str, JSON]", told.metrics["edges"])
+    yield "edges trained on", ", ".join(f"{as_int(number):,} {kind.upper()}" for kind, number in edges.items())
     if told.graphs_used and not all(told.graphs_used):
         yield "graphs left out", told.graphs_used.count(False)
 
