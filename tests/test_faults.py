@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -224,7 +226,7 @@ def test_a_full_disk_is_told_in_one_line_that_names_the_file(
                 shutil.rmtree(path)
             else:
                 assert not code, f"{path.name} is there, and the disk was full"
-        pages += max(1, pages // 3)
+        pages += max(1, pages // 2)
         remount(disk, f"size={4 * pages}k")
     assert failed
 
@@ -238,3 +240,42 @@ def test_a_read_only_folder_is_told_in_one_line_before_anything_is_read(
     product = WRITERS[name][-1]
     said = f"error: {product} cannot be written ({disk} is read-only); name a place where you may write\n"
     assert (ended.code, ended.out, ended.err) == (2, "", said)
+
+
+# Signals, and two at once
+
+
+@pytest.mark.parametrize("name", ["ingest", "build", "predict csv", "predict parquet", "report", "export"])
+def test_a_command_that_is_told_to_stop_leaves_nothing_half_written(
+    name: str, data: Path, tmp_path: Path, server: forked.Forked
+) -> None:
+    product = WRITERS[name][-1]
+    stop = forked.Signal(signal.SIGTERM, file=f".{product}.*")  # while it writes
+    ended = server.run(Job(words_of(name, data), str(tmp_path), signals=[stop]))
+    assert "Traceback" not in ended.err
+    assert leftovers(tmp_path) == []
+    if ended.code:  # else it was done before the signal came
+        assert (ended.code, ended.err, files(tmp_path)) == (143, "stopped\n", [])
+
+
+REFUSED = "error: run is being written by another training; wait until that ends, or name another folder\n"
+
+
+def test_a_second_training_into_a_folder_is_refused_while_the_first_one_runs(
+    data: Path, tmp_path: Path, server: forked.Forked
+) -> None:
+    words = ["train", f"{data}/rows.csv", *TRAIN[2:-2], "--no-report", "-o", "run"]
+    with forked.Forked() as other:
+        stop = forked.Signal(signal.SIGKILL, file="refused")
+        other.start(Job([*words, "--epochs", "1000000"], str(tmp_path), signals=[stop]))
+        for _ in range(2400):
+            if (tmp_path / "run" / "checkpoint" / "state.safetensors").exists():
+                break
+            time.sleep(0.05)
+        for more in ([], ["--overwrite"], ["--resume"]):
+            ended = server.run(Job([*words, *more, "--epochs", "1"], str(tmp_path)))
+            assert (ended.code, ended.err) == (2, REFUSED)
+        (tmp_path / "refused").touch()
+        assert other.wait().code == -signal.SIGKILL
+    ended = server.run(Job([*words, "--epochs", "1", "--overwrite"], str(tmp_path)))
+    assert ended.code == 0, ended.err
