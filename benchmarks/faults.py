@@ -41,7 +41,10 @@ def main() -> int:
     if options.fuzz:
         import fuzz
 
-        result["fuzz"] = fuzz.run(options.fuzz, options.seed)
+        counts = fuzz.run(options.fuzz, options.seed)
+        print(*fuzz.findings(counts), fuzz.table(counts), sep="\n")
+        result["fuzz"] = fuzz.as_json(counts)
+        failed += sum(count.findings for count in counts.values())
     result["seconds"] = round(time.perf_counter() - started)
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

@@ -194,6 +194,11 @@ def show(area: str, seed: int, number: int) -> None:
         case(area, maker(area), seed, number, Path(place), show=True)
 
 
+def findings(counts: dict[str, Counts]) -> list[str]:
+    """A line for each finding: its area, its number, what happened."""
+    return [f"{area} {text}" for area, count in counts.items() for text in count.found]
+
+
 def table(counts: dict[str, Counts]) -> str:
     """Cases, accepted, refused and findings by area, and their sum."""
     rows = [(area, c.cases, c.accepted, c.refused, c.findings, c.seconds) for area, c in counts.items()]
@@ -226,10 +231,7 @@ def main() -> None:
         show(areas[0], given.seed, given.only)
         return
     counts = run(given.count, given.seed, areas)
-    for area, found in counts.items():
-        for text in found.found:
-            print(f"{area} {text}")
-    print(table(counts))
+    print(*findings(counts), table(counts), sep="\n")
     if given.json:
         given.json.write_text(json.dumps(as_json(counts), indent=2) + "\n", encoding="utf-8")
 

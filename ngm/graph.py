@@ -162,6 +162,8 @@ class Graph:
                 n - 1 are their own ids, in whatever order they were added; others are numbered as in `graph.nodes`,
                 with a `RenumberedNodesWarning` if they are integers.
         """
+        if not isinstance(weight, Hashable):
+            raise ValueError(f"weight is {shown(weight)}; give the name of an edge attribute")
         if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
             raise ValueError(f"graph is {shown(graph)}; give a networkx Graph or DiGraph")
         nodes = _node_order(graph) if nodelist is None else _check_nodelist(graph, nodelist)

@@ -114,6 +114,7 @@ def array(rng: Random, rows: int = COUNT) -> NDArray[np.generic]:
     dtype = np.dtype(rng.choice(DTYPES) if rng.random() < 0.4 else rng.choice(["f4", "f8"]))
     with np.errstate(all="ignore"):
         made = (values * 10).astype("i8").astype(dtype) if dtype.kind in "OMm" else values.astype(dtype)
+    made = np.asarray(made)  # of no dimensions, it is a number by now
     if dtype.kind == "O" and made.size and rng.random() < 0.6:
         flat = made.reshape(-1)
         flat[rng.randrange(flat.size)] = rng.choice(ODD_NUMBERS)

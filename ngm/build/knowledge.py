@@ -99,7 +99,8 @@ def knowledge_graph(
     if hub_damping and plain.num_edges:
         degree = _neighbors(plain)
         ends = degree[plain.edges.numpy()]  # (m, 2)
-        damped = plain.weight.numpy() / (ends[:, 0] * ends[:, 1]) ** hub_damping
+        with np.errstate(over="ignore"):  # then an edge weighs nothing
+            damped = plain.weight.numpy() / (ends[:, 0] * ends[:, 1]) ** hub_damping
         plain = Graph.from_edges(plain.edges, damped, len(entities), directed)
     named = dict(zip(facts.relations, weights.tolist(), strict=True))
     return KnowledgeGraph(plain, _as_array(entities), named, facts.repeated)
@@ -144,7 +145,8 @@ def shared_graph(
     distinct, value, count = np.unique(pair, return_inverse=True, return_counts=True)
     relation = distinct // max(len(values), 1)
     useful = (count > 1) & (count <= max_shared) & (weights[relation] > 0)
-    root = np.sqrt(weights[relation]) / np.maximum(count - 1, 1) ** hub_damping  # of what a pair gets
+    with np.errstate(over="ignore"):
+        root = np.sqrt(weights[relation]) / np.maximum(count - 1, 1) ** hub_damping  # of what a pair gets
     kept = useful[value]
     shape = (len(items), len(distinct))
     rows = sp.csr_array((root[value][kept].astype(np.float32), (facts.head[kept], value[kept])), shape=shape)

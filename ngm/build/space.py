@@ -68,6 +68,9 @@ def space_of(x: ArrayLike | Tensor, k: int, metric: Metric = "cosine") -> Space:
     if metric != "euclidean":
         return Space(metric, vectors, vectors, vectors)
     half = vectors.square().sum(dim=1, keepdim=True) / 2  # uv - vv/2 - uu/2 is minus half the squared distance
+    if not torch.isfinite(half).all():
+        row = int((~torch.isfinite(half)).nonzero()[0, 0])
+        raise ValueError(f"row {row} of x is too far from the others for float32; scale x down")
     one = torch.ones_like(half)
     return Space(metric, vectors, torch.cat([vectors, one, -half], dim=1), torch.cat([vectors, -half, one], dim=1))
 
@@ -104,6 +107,9 @@ def _float32(table: Tensor | NDArray[np.generic], metric: Metric) -> Tensor:
                 raise ValueError(
                     f"row {row} of x is zero, which has no direction; drop such rows or use metric='euclidean'"
                 )
+            if not torch.isfinite(length).all():
+                row = start + int((~torch.isfinite(length)).nonzero()[0, 0])
+                raise ValueError(f"row {row} of x is too long for {part.dtype}; scale x down")
             part = part / length
         vectors[start : start + len(part)] = part - mean if metric == "euclidean" else part
     return vectors

@@ -107,7 +107,10 @@ def unit_rows(x: sp.spmatrix | sp.sparray, k: int) -> sp.csr_array:
     finite = np.isfinite(rows.data)
     if not finite.all():
         raise ValueError(f"row {row_of[~finite][0]} of x holds NaN or infinity; fill in or drop such rows")
-    length = np.sqrt(np.bincount(row_of, rows.data**2, minlength=n))
+    with np.errstate(over="ignore"):
+        length = np.sqrt(np.bincount(row_of, rows.data**2, minlength=n))
+    if not np.isfinite(length).all():
+        raise ValueError(f"row {np.argmin(np.isfinite(length))} of x is too long for float64; scale x down")
     zero = np.flatnonzero(length == 0)
     if len(zero):
         more = f" (and {len(zero) - 1:,} more)" if len(zero) > 1 else ""

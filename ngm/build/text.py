@@ -13,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import whole_number
+from ngm.arguments import flag, whole_number
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import Search, nearest_neighbors
@@ -134,7 +134,7 @@ def text_rows(
     """Turns texts into the rows that `text_graph` compares; its arguments are explained there."""
     if vectors is not None and encoder is not None:
         raise ValueError("both vectors and an encoder are given; choose one")
-    if idf and vectors is None:
+    if flag("idf", idf) and vectors is None:
         raise ValueError("idf weighs word vectors and none are given; TF-IDF weighs by it as it is")
     known = checked_texts(texts)
     silent = np.array([not words_of(text) for text in known], dtype=bool)

@@ -36,7 +36,8 @@ def read_table(x: ArrayLike | Tensor | sp.spmatrix | sp.sparray, rows: int) -> T
         part = table[start : start + _ROWS_AT_ONCE]
         good = np.isfinite(part.data if sp.issparse(part) else part)
         if not good.all():
-            sums = np.asarray(part.sum(axis=1)).ravel()
+            with np.errstate(all="ignore"):
+                sums = np.asarray(part.sum(axis=1)).ravel()
             row = start + int(np.argmin(np.isfinite(sums)))
             raise ValueError(f"row {row} of x holds NaN or infinity; fill in or drop such rows")
     return table

@@ -94,9 +94,11 @@ def _weights(weight: NDArray[np.float32]) -> Weights | None:
     count = max(1, len(weight) // 100)
     heaviest = np.partition(weight, len(weight) - count)[-count:]
     total = float(weight.sum(dtype=np.float64))
+    with np.errstate(over="ignore"):
+        median = float(np.median(weight))
     return Weights(
         low=float(weight.min()),
-        median=float(np.median(weight)),
+        median=median if np.isfinite(median) else float(np.median(weight.astype(np.float64))),
         high=float(weight.max()),
         at_floor=float((weight <= FLOOR * 1.001).mean()),
         top_share=float(heaviest.sum(dtype=np.float64)) / total if total else 0.0,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
+from ngm.arguments import shown
 from ngm.graph import Graph
 from ngm.methods import saving
 from ngm.methods.checks import check_features
@@ -211,6 +212,8 @@ def propagated(
         prior: (n, C) predictions; None for the uniform prior.
         propagation: Settings; None for clamped seeds, mu2 = 0.5 and mu3 = 1.
     """
+    if propagation is not None and not isinstance(propagation, LabelPropagation):
+        raise ValueError(f"propagation is {shown(propagation)}; give a LabelPropagation with settings")
     kind = LabelPropagation(mu1=float("inf"), mu3=1.0) if propagation is None else clone(propagation)
     if kind.prior is not None:
         raise ValueError(

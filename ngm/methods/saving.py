@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ngm.arguments import as_path
 from ngm.files import remove_all_leftovers
 from ngm.locks import folder_lock
 from ngm.methods.readers import Reader, reads_texts
@@ -22,6 +23,7 @@ from ngm.training import History, load_into
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
+_WIDEST = 2**31  # columns, classes; more is damage
 _NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
 _COUNTS = {"labeled": "num_labeled_", "labeled_given": "num_given_", "validation_rows": "num_validation_"}
 _MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
@@ -38,7 +40,7 @@ def check_folder(estimator: NGMEstimator, data: Mapping[str, JSON] | None = None
     Returns:
         `config.json` of the run to go on with; None for a new run.
     """
-    folder = Path(cast("str | Path", estimator.folder))
+    folder = as_path("folder", estimator.folder)
     if not estimator.resume or not (folder / "config.json").exists():
         Run.check(folder, estimator.overwrite, resumable=True)
         return None
@@ -64,7 +66,7 @@ def begin(estimator: NGMEstimator, data: Mapping[str, JSON], leads: bool = True)
         data: Digests of what it is to be trained on.
         leads: Whether this process is the one that writes.
     """
-    run = Run(Path(cast("str | Path", estimator.folder)))
+    run = Run(as_path("folder", estimator.folder))
     if not leads:
         return run
     config = check_folder(estimator, data)
@@ -159,6 +161,9 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
     estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
     estimator._widths = cast(int, model["in_features"]), cast(int, model["out_features"])
+    for name, width in zip(("in_features", "out_features"), estimator._widths, strict=True):
+        if not 1 <= width <= _WIDEST:
+            raise ValueError(f"{file} is damaged ({name} is {width}); train again")
     if model.get("is_table", True):
         estimator.n_features_in_ = model["in_features"]
     if model.get("feature_names") is not None:
