@@ -85,7 +85,7 @@ def check_real(x: Tensor | NDArray[np.generic] | sp.sparray) -> None:
 
 def check_k(k: int, rows: int) -> None:
     """Refuses a number of neighbors that so many rows do not have."""
-    if not isinstance(k, Integral):
+    if not isinstance(k, Integral) or isinstance(k, bool):
         raise ValueError(f"k is {k!r}; it must be a whole number")
     if not 1 <= k < rows:
         raise ValueError(f"k is {k} and x has {rows} rows; k must be at least 1 and below the number of rows")

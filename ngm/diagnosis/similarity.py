@@ -16,6 +16,7 @@ from ngm.diagnosis.records import Estimate, Similarity
 
 SAMPLED = 20_000  # edges, at most, and as many random pairs
 _ROWS_AT_ONCE = 50_000
+_LARGEST = 1e16  # entry of a row whose length float32 can hold
 
 Table: TypeAlias = NDArray[np.floating] | sp.csr_array
 
@@ -34,12 +35,16 @@ def read_table(x: ArrayLike | Tensor | sp.spmatrix | sp.sparray, rows: int) -> T
         raise ValueError(f"x holds {table.dtype}, not numbers; give (n, d) numbers, or leave x out")
     for start in range(0, rows, _ROWS_AT_ONCE):
         part = table[start : start + _ROWS_AT_ONCE]
-        good = np.isfinite(part.data if sp.issparse(part) else part)
+        entries = part.data if sp.issparse(part) else part
+        good = np.isfinite(entries)
         if not good.all():
             with np.errstate(all="ignore"):
                 sums = np.asarray(part.sum(axis=1)).ravel()
             row = start + int(np.argmin(np.isfinite(sums)))
             raise ValueError(f"row {row} of x holds NaN or infinity; fill in or drop such rows")
+        largest = float(max(entries.max(initial=0), -entries.min(initial=0))) if entries.dtype.kind == "f" else 0.0
+        if largest > _LARGEST:
+            raise ValueError(f"x holds {largest:.3g}, and its rows are too long for float32; scale x down")
     return table
 
 

@@ -56,7 +56,7 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         value = getattr(settings, name)
         if value is not None and (not isinstance(value, Real) or not 0 <= float(value) < 1):
             raise ValueError(f"{name} is {value}; it must be at least 0 and below 1")
-    if not isinstance(estimator.hidden, Sequence | np.ndarray):
+    if not isinstance(estimator.hidden, Sequence | np.ndarray) or np.ndim(estimator.hidden) == 0:
         raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
     if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
         raise ValueError(f"hidden is {tuple(estimator.hidden)}; every width is a whole number of at least 1")

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor
 
 from ngm.arguments import shown
 from ngm.build.knn import knn_graph
@@ -127,10 +126,11 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "label propagation was fitted without x, so it knows the nodes of its graph only; read transduction_"
             )
-        if isinstance(x, Tensor):
-            x = x.detach().cpu().numpy()
         check_names(x)
-        checked = validate_data(self, as_dense(x), reset=False, accept_sparse="csr")
+        with np.errstate(all="ignore"):  # the look for infinity adds all numbers up
+            checked = validate_data(self, as_dense(x), reset=False, accept_sparse="csr")
+        if sp.issparse(checked) and not sp.issparse(self._near._fit_X):
+            checked = checked.toarray()
         near = self._near.kneighbors(checked, return_distance=False)  # (n, k)
         nodes, place = np.unique(near, return_inverse=True)
         mean: NDArray[np.floating] = self.distributions(nodes)[place.reshape(near.shape)].mean(axis=1)

@@ -74,7 +74,8 @@ class Thesaurus:
 
     def __post_init__(self) -> None:
         for name, value in (("p", self.p), ("q", self.q)):
-            real_number(name, value, lambda share: 0 < share < 1, "lie between 0 and 1")
+            share = real_number(name, value, lambda share: 0 < share < 1, "lie between 0 and 1")
+            object.__setattr__(self, name, share)
         if not isinstance(self.synonyms, Mapping):
             raise ValueError(f"synonyms is {shown(self.synonyms)}; give a dict of words, each with a list of synonyms")
         if not self.synonyms:
