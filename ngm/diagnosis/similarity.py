@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,7 @@ def read_table(x: ArrayLike | Tensor | sp.spmatrix | sp.sparray, rows: int) -> T
         raise ValueError(f"x holds {table.dtype}, not numbers; give (n, d) numbers, or leave x out")
     for start in range(0, rows, _ROWS_AT_ONCE):
         part = table[start : start + _ROWS_AT_ONCE]
-        entries = part.data if sp.issparse(part) else part
+        entries = cast("NDArray[np.floating]", part.data if sp.issparse(part) else part)
         good = np.isfinite(entries)
         if not good.all():
             with np.errstate(all="ignore"):
