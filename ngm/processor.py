@@ -22,8 +22,12 @@ REMEDY = "start Python with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 in the environme
 @cache
 def multiplies(dtype: torch.dtype) -> bool:
     """Whether a matrix product in torch.int8 or torch.bfloat16 works here; tried once, in about 20 ms."""
-    can = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}  # older torch cannot say
-    if not (can.get("amx_bf16") or can.get("amx_int8") or can.get("amx_tile")):
+    if hasattr(torch.cpu, "get_capabilities"):
+        can = torch.cpu.get_capabilities()
+        announced = bool(can.get("amx_bf16") or can.get("amx_int8") or can.get("amx_tile"))
+    else:
+        announced = hasattr(os, "fork")  # torch before 2.6 cannot say, so it is tried wherever it can be
+    if not announced:
         return True  # no tiles announced, so none is used
     return survives(lambda: _multiply(dtype))
 

@@ -35,6 +35,13 @@ def test_a_child_that_multiplies_survives_though_the_parent_has_threads() -> Non
     assert processor.survives(lambda: torch.randn(200, 200) @ torch.randn(200, 200))
 
 
+@NEEDS_FORK
+def test_a_product_is_tried_where_torch_cannot_say_what_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    monkeypatch.setattr(processor, "_multiply", lambda dtype: os.kill(os.getpid(), signal.SIGILL))
+    assert not processor.multiplies.__wrapped__(torch.bfloat16)
+
+
 def test_types_that_do_not_work_are_not_searched_in(monkeypatch: pytest.MonkeyPatch) -> None:
     space = space_of(torch.randn(900, 33).numpy(), 6, "cosine")
     monkeypatch.setattr("ngm.build.exact.multiplies", lambda dtype: False)
