@@ -1,4 +1,4 @@
-# make demo | test | check | bench | docs. The environment lives in .venv/; it is made once and again when
+# make demo | test | check | floors | bench | docs. The environment lives in .venv/; it is made once and again when
 # pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
@@ -6,13 +6,14 @@ BIN := .venv/bin
 DATA := $(wildcard ../shared/datasets)
 export NGM_DATA := $(or $(NGM_DATA),$(if $(DATA),$(abspath $(DATA))))
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check floors bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   train with and without the graph on embedded data (under a minute)"
 	@echo "make test   run all tests"
 	@echo "make check  everything that CI runs: format, lint, types, tests"
+	@echo "make floors the core of the tests on the lowest versions that pyproject.toml admits (PYTHON=... for another Python)"
 	@echo "make bench  speed against a plain epoch and against the number of edges"
 	@echo "make docs   build the documentation into site/"
 
@@ -37,6 +38,31 @@ check: .venv/ready
 	$(BIN)/mypy
 	$(MAKE) test
 
+# The lowest versions that pyproject.toml admits, in an environment of their own: .ci/lowest_versions reads them, so there
+# is no second list. Of what those packages need in turn pip takes the newest. torch comes with its accelerator packages
+# (2.7 GB): the lowest version is on the package index with them only, and does not import without. Core are the modules
+# below: each package that a user's code goes through, without reproductions, examples, browser, kills and
+# export, which asks for a newer torch. Old packages
+# beside new ones warn of what will be removed one day, so those warnings are no errors here.
+FLOORS := .venv-floors/bin
+CORE := paper public_api graph graph_files graph_folders graph_conversion store ingest tables stream distances spread \
+	ordering sampling objective networks training metrics propagation classifier regressor targets validation saving \
+	resume recipes knn knn_options sparse_graph text_graph text_vectors text_estimators tokens lstm charcnn processor \
+	walks inputs logs report report_page train_command predict_command \
+	sklearn_contract datasets pickles fetch doors
+
+.venv-floors/ready: pyproject.toml
+	rm -rf .venv-floors
+	$(PYTHON) -m venv .venv-floors
+	$(FLOORS)/pip install --quiet --no-deps -e .
+	$(FLOORS)/python .ci/lowest_versions dev text walks logging >.venv-floors/requirements.txt
+	$(FLOORS)/pip install --quiet --prefer-binary -r .venv-floors/requirements.txt
+	@touch $@
+
+floors: .venv-floors/ready
+	OMP_NUM_THREADS=1 $(FLOORS)/python -m pytest -n 2 -W default::DeprecationWarning -W default::FutureWarning \
+		-W default::PendingDeprecationWarning $(CORE:%=tests/test_%.py)
+
 bench: .venv/ready
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/linear.py
@@ -52,4 +78,4 @@ docs: .venv/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-floors site .mypy_cache .ruff_cache .pytest_cache

@@ -26,7 +26,7 @@ def multiplies(dtype: torch.dtype) -> bool:
         can = torch.cpu.get_capabilities()
         announced = bool(can.get("amx_bf16") or can.get("amx_int8") or can.get("amx_tile"))
     else:
-        announced = hasattr(os, "fork")  # torch before 2.6 cannot say, so it is tried wherever it can be
+        announced = hasattr(os, "fork")  # some torch cannot say, so it is tried wherever it can be
     if not announced:
         return True  # no tiles announced, so none is used
     return survives(lambda: _multiply(dtype))

@@ -55,7 +55,8 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.bar.stop()
+        if not self.bar.disable:  # rich before 14.3 ends even a bar that was never shown with an empty line
+            self.bar.stop()
 
     def __call__(self, epoch: Epoch) -> None:
         """Takes the record of an epoch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from typing import Annotated
 
@@ -83,7 +83,8 @@ def bar(total: int, quiet: bool) -> Iterator[Step]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+    bar = Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal)
+    with nullcontext() if bar.disable else bar:  # rich before 14.3 ends even a disabled one with an empty line
         yield Step(bar, total)
 
 

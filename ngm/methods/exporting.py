@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 Format = Literal["onnx", "torch"]
 SUFFIXES: dict[str, str] = {"onnx": ".onnx", "torch": ".pt2"}
 TOLERANCE = 1e-4
+LOWEST_TORCH = (2, 9)  # whose export knows sizes that change, and forgets its example
 INPUT = "x"  # what the input is called, unless it has parts with names of their own
 _ROWS_CHECKED = 16
 _Run: TypeAlias = Callable[[Rows], Mapping[str, NDArray[np.floating]]]
@@ -76,6 +78,7 @@ def export(estimator: NGMEstimator, format: str, file: str | Path | None = None,
         x: Rows to check with, as `predict` takes them; made up where not given. A network of one's own needs some.
     """
     path = _path(format, file)
+    _check_torch()
     if format == "onnx":
         _check_packages()
     batches = _given(estimator, x) if x is not None else list(_made_up(estimator))
@@ -295,6 +298,15 @@ def _path(format: str, file: str | Path | None) -> Path:
     if path.is_dir():
         raise ValueError(f"file is {str(path)!r}, which is a folder; name a file in it")
     return path
+
+
+def _check_torch() -> None:
+    found = tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2])
+    if found < LOWEST_TORCH:
+        lowest = ".".join(map(str, LOWEST_TORCH))
+        raise ImportError(
+            f"export needs torch {lowest} or later, this is {torch.__version__}: pip install 'torch>={lowest}'"
+        )
 
 
 def _check_packages() -> None:
