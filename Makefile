@@ -41,15 +41,14 @@ check: .venv/ready
 # The lowest versions that pyproject.toml admits, in an environment of their own: .ci/lowest_versions reads them, so there
 # is no second list. Of what those packages need in turn pip takes the newest. torch comes with its accelerator packages
 # (2.7 GB): the lowest version is on the package index with them only, and does not import without. Core are the modules
-# below: each package that a user's code goes through, without reproductions, examples, browser, kills and
-# export, which asks for a newer torch. Old packages
-# beside new ones warn of what will be removed one day, so those warnings are no errors here.
+# below: what a user's code goes through, without reproductions, examples, browser, kills, and exports, which ask for a
+# newer torch. Old packages beside new ones warn of what will be removed one day; those warnings are no errors here.
 FLOORS := .venv-floors/bin
 CORE := paper public_api graph graph_files graph_folders graph_conversion store ingest tables stream distances spread \
 	ordering sampling objective networks training metrics propagation classifier regressor targets validation saving \
 	resume recipes knn knn_options sparse_graph text_graph text_vectors text_estimators tokens lstm charcnn processor \
-	walks inputs logs report report_page train_command predict_command \
-	sklearn_contract datasets pickles fetch doors
+	walks inputs logs report report_page train_command predict_command sklearn_contract datasets pickles fetch doors \
+	export_torch
 
 .venv-floors/ready: pyproject.toml
 	rm -rf .venv-floors

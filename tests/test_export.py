@@ -398,18 +398,3 @@ def test_warnings_are_errors_again_after_an_export(classifier: NGMClassifier, tm
     classifier.export("torch", tmp_path / "model.pt2")
     with pytest.raises(UserWarning, match="still an error"):
         warnings.warn("still an error", stacklevel=1)
-
-
-def test_numbers_far_from_0_keep_their_differences_in_the_file(tmp_path: Path) -> None:
-    seconds = 1.7e9 + 60 * X[:, 0].astype(np.float64)
-    model = NGMRegressor(hidden=(16,), epochs=20).fit(X, seconds)
-    found = exported(model, "torch", tmp_path)(x=X)["prediction"][:, 0]
-    np.testing.assert_allclose(found - 1.7e9, model.predict(X) - 1.7e9, atol=1e-3)
-
-
-def test_a_torch_that_is_too_old_is_named(classifier: NGMClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "__version__", "2.8.1+cpu")
-    with pytest.raises(
-        ImportError, match=r"^export needs torch 2\.9 or later, this is 2\.8\.1\+cpu: pip install 'torch"
-    ):
-        classifier.export("torch")
