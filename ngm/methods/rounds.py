@@ -18,11 +18,12 @@ from torch import Tensor
 from ngm.arguments import shown
 from ngm.graph import Graph
 from ngm.methods import saving
-from ngm.methods.checks import check_features
+from ngm.methods.checks import check_features, check_settings
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.propagation import LabelPropagation
 from ngm.methods.readers import Given, as_texts, reads_texts
+from ngm.methods.recipes import resolve
 from ngm.methods.targets import as_array, encode_classes, unlabeled_rows
 from ngm.methods.validation import chosen_rows
 from ngm.rows import Inputs, num_rows, take_rows
@@ -168,6 +169,8 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
         raise ValueError(f"estimator is a {type(estimator).__name__}, which gives no probabilities; give a classifier")
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
+    if isinstance(estimator, NGMEstimator):  # before the first round is written down
+        check_settings(estimator, resolve(estimator))
     if getattr(estimator, "folder", None) is not None:
         saving.check_folder(estimator)
     if patience is not None and getattr(estimator, "validation", None) is None:

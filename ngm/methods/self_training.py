@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngm.arguments import flag
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.in_rounds import ALL_DONE, Arrays, InRounds, Lesson
@@ -94,6 +95,8 @@ class SelfTraining(InRounds):
                 raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
         if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
             raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
+        for name in ("soft", "relabel"):
+            flag(name, getattr(self, name))
         for name, kind in (("candidates", Candidates), ("teacher", Teacher), ("balance", Balance)):
             if getattr(self, name) not in get_args(kind):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; choose from {', '.join(get_args(kind))}")

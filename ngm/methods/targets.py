@@ -121,8 +121,9 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
     if array.ndim == 2 and array.shape[1] > 1:
         return _encode_rows(array)
     array = column_or_1d(array, warn=True)
-    if array.dtype.kind in "Mm":
-        raise ValueError(f"y is of type {array.dtype}; give classes as words or numbers, -1 or None where unlabelled")
+    if array.dtype.kind in "MmScV" or (array.dtype.kind == "O" and any(isinstance(v, bytes) for v in array)):
+        kind = "bytes" if array.dtype.kind in "SO" else array.dtype
+        raise ValueError(f"y is of type {kind}; give classes as words or numbers, -1 or None where unlabelled")
     unlabeled = unlabeled_rows(array)
     _warn_of_strings(array, made_by_numpy=isinstance(y, np.ndarray))
     if unlabeled.all():
