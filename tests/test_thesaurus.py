@@ -52,7 +52,7 @@ def written(folder: Path, content: bytes, name: str = "th_en_US_v2.dat") -> Path
     ("name", "content"),
     [
         ("th.dat", FILE.encode()),
-        ("th.dat.gz", gzip.compress(FILE.encode())),
+        ("th.dat.gz", gzip.compress(FILE.encode(), mtime=0)),
         ("th.dat", FILE.replace("\n", "\r\n").encode()),
         ("th.dat", b"\xef\xbb\xbf" + FILE.encode()),
         ("th.dat", FILE.replace("UTF-8", "ISO8859-1").encode("latin-1")),
