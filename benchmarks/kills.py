@@ -15,7 +15,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +73,8 @@ GRAPH = ("edges.npy", "weight.npy", "graph.json", "tables.json", "nodes.parquet"
 
 def _training(name: str, *words: str, report: bool = False) -> Target:
     more = () if report else ("--no-report",)
-    return Target(f"train {name}", "run", ("train", *words, *TRAIN, *more, "-o", "run"), exact=RUN)
+    exact = (*RUN, "features.json", "evidence/nodes.parquet")  # the last has the predictions
+    return Target(f"train {name}", "run", ("train", *words, *TRAIN, *more, "-o", "run"), exact=exact)
 
 
 _COLUMNS = ("DATA/rows.csv", "--columns", "a,b,c", "--hidden", "8")
@@ -159,7 +160,10 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
     numbers = ("kills", "before", "middle", "after", "resumed", "restarted", "same")
     total = {name: sum(getattr(row, name) for row in rows) for name in numbers}
     failed = sum(len(row.failures) for row in rows)
-    return {"total": total | {"failures": failed}, "rows": [asdict(row) for row in rows]}
+    return {
+        "total": total | {"failures": failed},
+        "rows": [vars(row) | {"left_by_kill": dict(row.left_by_kill)} for row in rows],
+    }
 
 
 def line(row: Row) -> str:
@@ -197,6 +201,7 @@ class _Bench:
 
     def __init__(self, server: Forked, place: Path, temporary: Path) -> None:
         self.server, self.place, self.temporary = server, place, temporary
+        self.usual: set[str] = set()
         self.data = place / "data"
         self.data.mkdir()
         write_tables(self.data)
@@ -216,6 +221,7 @@ class _Bench:
         """Runs a target to its end."""
         with self.folder() as folder:
             ended = _succeeded(self.server.run(self.job(target, folder)))
+            self.usual = {path.name for path in self.temporary.iterdir()}  # caches of torch and onnxruntime
             return Whole(_files(folder), ended.seconds, ended.changes)
 
     @contextmanager
@@ -282,11 +288,10 @@ class _Bench:
         row.same += not other
         if other:
             yield f"run again with {mode or 'no option'}, {other} differ from an uninterrupted run"
-        stays = [path.name for path in self.temporary.iterdir() if not path.name.startswith("torchinductor")]
+        stays = {path.name for path in self.temporary.iterdir()} - self.usual
         if stays:
-            yield f"{stays} stays in the folder for temporary files"
-            shutil.rmtree(self.temporary)
-            self.temporary.mkdir()
+            yield f"{sorted(stays)} stays in the folder for temporary files"
+            self.usual |= stays
 
 
 def _succeeded(ended: Ended) -> Ended:

@@ -110,7 +110,13 @@ def _spill(output: Path) -> Iterator[Path]:
 
 def _data_of(folder: Path) -> dict[str, JSON]:
     """What `ngm train` was told of the data; nothing where a run was trained in Python."""
-    data = Run.open(folder).read("metrics.json").get("data")
+    run = Run.open(folder)
+    data = run.read("metrics.json").get("data")
+    if data is None and "command" in run.read("config.json"):
+        raise ValueError(
+            f"{folder} has no account of its data: ngm train was killed before it was done; run the same command again "
+            "with --resume"
+        )
     return data if isinstance(data, dict) else {}
 
 
