@@ -52,7 +52,8 @@ class Target:
         product: The file or folder that it writes.
         words: Its arguments; DATA stands for the folder of what it reads.
         script: Python in place of a command; its argument is the graph folder.
-        exact: Files of a product that is a folder that have the same bytes whenever the command runs.
+        exact: Files of a product that is a folder that have the same bytes whenever the command runs; others tell
+            the time. A product that is a file has the same bytes.
     """
 
     name: str
@@ -284,7 +285,7 @@ class _Bench:
         if more or less:
             yield f"run again with {mode or 'no option'}, there is {more} too much and {less} too little"
         exact = [f"{target.product}/{name}" for name in target.exact] or [target.product]
-        other = [name for name in exact if _stable(target) and now.get(name) != whole.files[name]]
+        other = [name for name in exact if now.get(name) != whole.files[name]]
         row.same += not other
         if other:
             yield f"run again with {mode or 'no option'}, {other} differ from an uninterrupted run"
@@ -298,11 +299,6 @@ def _succeeded(ended: Ended) -> Ended:
     if ended.code:
         raise RuntimeError(f"an uninterrupted run ended with code {ended.code}: {ended.err}")
     return ended
-
-
-def _stable(target: Target) -> bool:
-    """Whether the product has the same bytes each time: a page tells the time, an archive has dates."""
-    return target.product not in ("page.html", "model.pt2")
 
 
 def _files(folder: Path) -> dict[str, bytes]:
