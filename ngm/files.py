@@ -69,8 +69,8 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
             raise FileExistsError(f"{folder} exists and has no {marker}; name a new or empty folder")
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
         try:
+            part.mkdir()  # in here, since Ctrl-C may come as soon as it is there
             yield part
             _take_place(part, folder)
         finally:
