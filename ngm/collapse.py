@@ -21,6 +21,7 @@ ALIKE = 0.005  # share of its length below which the spread counts as none
 FALLEN = 0.25  # share of its value at the first step below which spread over length counts as collapsed
 ZEROS = 0.6  # share of nodes without any h above which h counts as collapsed, if at the first step not half as many had
 STATISTICS = ("h_norm", "h_spread", "h_zero")
+SETTLED = 50  # steps before which h is not held against its first step: labels have taught nothing yet
 _NOTHING = 1e-3  # share of the mean length below which a node counts as having no h
 
 
@@ -64,16 +65,23 @@ def layer_records(names: Sequence[str], means: Tensor, start: Tensor | None) -> 
     return record
 
 
-def warn_of_collapse(record: Epoch, before: Sequence[Epoch], scaling: str, names: Sequence[str] = ("",)) -> None:
+def warn_of_collapse(
+    record: Epoch, before: Sequence[Epoch], scaling: str, names: Sequence[str] = ("",), steps: int = SETTLED
+) -> None:
     """Marks the record of an epoch in which h has collapsed, and warns of the first.
+
+    Where no edge pulls, nothing is said: whatever h does then, the labels do.
 
     Args:
         record: Of this epoch; gets `collapsed`.
         before: Records of the epochs before.
         scaling: Of the loss; "sum" has a remedy of its own.
         names: Of the layers whose h is compared.
+        steps: Taken since the start of training.
     """
-    reasons = {name: reason for name in names if (reason := _reason(record, before, _suffix(name, names)))}
+    if not any(epoch.get(kind, 0.0) for epoch in (record, *before) for kind in ("ll", "lu", "uu")):
+        return
+    reasons = {name: reason for name in names if (reason := _reason(record, before, _suffix(name, names), steps))}
     if not reasons:
         return
     record["collapsed"] = 1.0
@@ -90,17 +98,20 @@ def warn_of_collapse(record: Epoch, before: Sequence[Epoch], scaling: str, names
     )
 
 
-def _reason(record: Mapping[str, float], before: Sequence[Epoch], suffix: str) -> str | None:
+def _reason(record: Mapping[str, float], before: Sequence[Epoch], suffix: str, steps: int) -> str | None:
     """In what way one layer has collapsed; None where it has not."""
     norm, spread, zero = (record.get(f"{what}{suffix}", 0.0) for what in STATISTICS)
     largest = max((epoch.get(f"h_spread{suffix}", 0.0) for epoch in before), default=0.0)
     if spread < COLLAPSED * largest or (before and spread < ALIKE * norm):  # the latter within the first epoch already
         return f"nodes differ by {spread:.2g}, {largest:.2g} at most before"
+    if steps < SETTLED:
+        return None
     first = before[0] if before else record
     start = [first.get(f"{what}_start{suffix}") for what in STATISTICS]
     if start[0] is None or start[1] is None or start[2] is None:  # a history of an earlier release
         return None
-    if norm > 0 and start[0] > 0 and spread / norm < FALLEN * start[1] / start[0]:
+    # an offset that all nodes share, as an LSTM learns first, lengthens h; a collapse brings nodes together as well
+    if norm > 0 and start[0] > 0 and spread < start[1] and spread / norm < FALLEN * start[1] / start[0]:
         return f"nodes differ by {spread / norm:.2g} of the length of h, {start[1] / start[0]:.2g} at the first step"
     if zero > ZEROS and start[2] < ZEROS / 2:
         return f"h is 0 for {zero:.0%} of the nodes, {start[2]:.0%} at the first step"

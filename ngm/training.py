@@ -132,7 +132,7 @@ def train(
                     if evaluate is not None:
                         record |= _evaluated(evaluate, network, epoch)
                     record["seconds"] = time.perf_counter() - started
-                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers)
+                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers, (epoch + 1) * len(loader))
                     state.take(record)
                 if run is not None and rank_and_world()[0] == 0:
                     state.save(run.checkpoint)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ngm import Graph, NGMClassifier, NGMLoss, Regularizer
-from ngm.collapse import CollapseWarning, Epoch, layer_statistics, warn_of_collapse
+from ngm.collapse import SETTLED, CollapseWarning, Epoch, layer_statistics, warn_of_collapse
 from ngm.networks import FFNN
 from ngm.sampling import EdgeLoader
 from ngm.training import train
@@ -123,3 +123,19 @@ def test_every_regularized_layer_is_looked_at() -> None:
     assert last["h_spread"] == last["h_spread[hidden.1]"]
     assert last["h_norm"] == last["h_norm[hidden.1]"]
     assert "h_spread_start[hidden.0]" in history.epochs[0]
+
+
+def test_h_that_fell_is_told_once_labels_had_time_to_teach() -> None:
+    early, late = FIRST | {"h_spread": 0.1}, FIRST | {"h_spread": 0.1}
+    warn_of_collapse(early, [], "mean", steps=SETTLED - 1)
+    assert "collapsed" not in early
+    with pytest.warns(CollapseWarning, match=r"nodes differ by 0\.1 of the length of h, 0\.5 at the first step"):
+        warn_of_collapse(late, [], "mean", steps=SETTLED)
+    assert late["collapsed"] == 1.0
+
+
+def test_where_no_edge_pulls_or_nodes_are_as_far_apart_as_before_nothing_is_told() -> None:
+    for change in ({"uu": 0.0}, {"h_norm": 20.0, "h_spread": 1.0}):  # labels alone; an offset that all share
+        record = FIRST | {"h_spread": 0.1} | change
+        warn_of_collapse(record, [], "mean")
+        assert "collapsed" not in record
