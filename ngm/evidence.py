@@ -270,8 +270,11 @@ def _check(evidence: Evidence) -> None:
             raise ValueError(f"{name}.npy holds {array.dtype}")
         if not np.isfinite(array).all():
             raise ValueError(f"{name}.npy holds NaN or infinity")
-    if m and (evidence.edges.shape[1] != 2 or evidence.edges.min() < 0 or evidence.edges.max() >= n):
-        raise ValueError(f"edges.npy names nodes that are not among the {n} kept ones")
+    if m and evidence.edges.shape[1] != 2:
+        raise ValueError(f"edges.npy has shape {evidence.edges.shape} for {m} edges")
+    outside = evidence.edges[(evidence.edges < 0) | (evidence.edges >= n)]
+    if len(outside):
+        raise ValueError(f"edges.npy names node {outside[0]} of {n}")
 
 
 def _as(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -195,10 +195,14 @@ def test_damaged_files_are_named(report: Run, folder: Path, name: str, content: 
 
 
 def test_damaged_evidence_is_named(report: Run, folder: Path) -> None:
-    np.save(folder / "evidence" / "edges.npy", np.array([[0, 9]]))
+    np.save(folder / "evidence" / "edges.npy", np.array([[0, 1], [0, 9], [1, 2], [2, 3]]))
     refused(report, f"{folder / 'evidence'} is damaged (edges.npy names node 9 of 6); train again", folder)
     np.save(folder / "evidence" / "hidden.npy", np.zeros((4, 2), dtype=np.float32))
-    refused(report, f"{folder / 'evidence'} is damaged (hidden.npy has 4 rows for 6 nodes); train again", folder)
+    refused(
+        report,
+        f"{folder / 'evidence'} is damaged (hidden.npy has shape (4, 2) for 6 nodes and 4 edges); train again",
+        folder,
+    )
     (folder / "evidence" / "nodes.parquet").unlink()
     code, _, err = report(folder)
     assert code == 2

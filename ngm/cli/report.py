@@ -49,7 +49,8 @@ def report_command(
     Plots for a paper:  ngm report run/ --plots plots/ --format svg
     """
     file = folder / "report.html" if output is None else output
-    check_output(file)
+    if output is not None or folder.is_dir():  # else it is no run folder, which is said below
+        check_output(file)
     if form is not None and plots is None:
         raise ValueError("--format is for plots as files, and --plots is not given; give a folder, or leave it out")
     if plots is not None:
