@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -21,13 +20,11 @@ from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
-from ngm.locks import folder_lock
 from ngm.methods import exporting, saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, per_graph, warn_of_idle_graph
 from ngm.methods.making import dtype_of, make_network, try_network
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
-from ngm.methods.same_data import data_digests
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
@@ -125,13 +122,14 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
-        with process_group() as (rank, world), self._folder_lock(rank):
+        with process_group() as (rank, world), saving.lock(self, rank):
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             warn_of_idle_graph(loader, loss, graphs)
             loss.check(self.network_, loader.totals)
             kept = self.folder is not None and rank == 0
-            data = self._data_digests(inputs, targets, labeled, held_out, sample_weight, graphs) if kept else {}
+            y_known = targets[labeled], labeled, getattr(self, "classes_", None)
+            data = saving.checked_digests(self, inputs, y_known, held_out, sample_weight, graphs) if kept else {}
             witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
             if self.recipe == "strong":
@@ -142,7 +140,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
-            with self._folder_lock(rank, create=True):
+            with saving.lock(self, rank, create=True):
                 run = saving.begin(self, data, leads=rank == 0) if self.folder is not None else None
                 self.history_ = self._train(loader, loss, held_out, run, on_epoch)
                 self._finish(loader, run if rank == 0 else None, witness)
@@ -240,26 +238,6 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Takes back what `_describe` wrote."""
 
     # How the parts meet
-
-    def _folder_lock(self, rank: int, create: bool = False) -> AbstractContextManager[None]:
-        """Keeps other trainings out of the run folder, where this process writes one."""
-        return nullcontext() if self.folder is None or rank else folder_lock(self.folder, create)
-
-    def _data_digests(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        held_out: HeldOut,
-        sample_weight: ArrayLike | None,
-        graphs: Sequence[Graph],
-    ) -> dict[str, JSON]:
-        """What tells the data from other data; refuses it if the run folder is of other data, or not to be replaced."""
-        saving.check_folder(self)  # before anything is read
-        y = targets[labeled], labeled, getattr(self, "classes_", None)
-        data = data_digests(inputs, y, held_out, sample_weight, graphs, self.thesaurus, self._recomputed)
-        saving.check_folder(self, data)
-        return data
 
     def _teach(
         self,

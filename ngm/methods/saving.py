@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
 
 from ngm.arguments import as_path
 from ngm.files import remove_all_leftovers
+from ngm.graph import Graph
 from ngm.locks import folder_lock
 from ngm.methods.readers import Reader, reads_texts
 from ngm.methods.recipes import Settings, resolve
-from ngm.methods.same_data import check_same_data
+from ngm.methods.same_data import check_same_data, data_digests
+from ngm.rows import Inputs
 from ngm.run import JSON, Run
 from ngm.training import History, load_into
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
+    from ngm.methods.validation import HeldOut
 
 _WIDEST = 2**31  # columns, classes; more is damage
 _NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
@@ -56,6 +61,35 @@ def check_folder(estimator: NGMEstimator, data: Mapping[str, JSON] | None = None
     if data is not None:
         check_same_data(config.get("data"), data, folder)
     return config
+
+
+def lock(estimator: NGMEstimator, rank: int, create: bool = False) -> AbstractContextManager[None]:
+    """Keeps other trainings out of the estimator's folder, where this process writes one."""
+    return nullcontext() if estimator.folder is None or rank else folder_lock(estimator.folder, create)
+
+
+def checked_digests(
+    estimator: NGMEstimator,
+    inputs: Inputs,
+    y: tuple[Tensor, Tensor, object],
+    held_out: HeldOut,
+    sample_weight: ArrayLike | None,
+    graphs: Sequence[Graph],
+) -> dict[str, JSON]:
+    """What tells the data from other data; refuses it if the folder is of other data, or not to be replaced.
+
+    Args:
+        estimator: Has the folder.
+        inputs: A row per node.
+        y: Targets of the labelled rows, (n,) mask of these, and the classes.
+        held_out: Validation rows.
+        sample_weight: (n,) or None.
+        graphs: Over the rows.
+    """
+    check_folder(estimator)  # before anything is read
+    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, estimator._recomputed)
+    check_folder(estimator, data)
+    return data
 
 
 def begin(estimator: NGMEstimator, data: Mapping[str, JSON], leads: bool = True) -> Run:
