@@ -320,3 +320,14 @@ def test_the_figures_of_the_first_page_are_those_of_the_kept_runs() -> None:
     for name, which, methods in wanted:
         found = {row["method"]: row for row in rows[name] if which.items() <= row.items()}
         assert {figure(found[method]) for method in methods} <= page
+
+
+def test_the_counts_of_kills_and_bad_input_are_those_of_the_kept_runs() -> None:
+    page = text_of("docs/reliability.md")
+    kills = json.loads(text_of("benchmarks/results/faults-kills.json"))["kills"]
+    for row in [*kills["rows"], {"name": "all", **kills["total"]}]:
+        counts = [str(row[name]) for name in ("kills", "before", "middle", "after", "resumed", "same")]
+        assert f"| {row['name']} | {' | '.join(counts)} |" in page
+    for area, row in json.loads(text_of("benchmarks/results/faults-fuzz.json"))["fuzz"].items():
+        counts = [f"{row[name]:,}" for name in ("cases", "accepted", "refused", "findings")]
+        assert f"| {area} | {' | '.join(counts)} |" in page
