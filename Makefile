@@ -27,7 +27,7 @@ help:
 	@touch $@
 
 demo: .venv/ready
-	@$(BIN)/ngm demo
+	@$(BIN)/ngm demo --overwrite
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2

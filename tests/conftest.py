@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +19,10 @@ from ngm.methods import estimator as estimator_module
 from ngm.networks import FFNN
 from ngm.processor import multiplies
 from ngm.report import hidden
+from tests.browser import opened
+
+if TYPE_CHECKING:
+    from selenium.webdriver.chrome.webdriver import WebDriver
 
 if not multiplies(torch.bfloat16):  # announced, refused: let oneDNN, here and in child processes, do without AMX
     os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
@@ -72,6 +79,19 @@ def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
     y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
     y[16:] = -1
     return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the browser puts what it downloads."""
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def browser(downloads: Path) -> Iterator[WebDriver]:
+    """A headless Chromium, for all tests of a module."""
+    with opened(downloads) as driver:
+        yield driver
 
 
 @pytest.fixture

@@ -6,16 +6,13 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from ngm.report.page import Figure, Page, Section, Shown, Space
 from ngm.report.render import render
-from tests.browser import click, made_up_page, needs_browser, opened, point_at, requests, show, text, wait, written
+from tests.browser import click, made_up_page, needs_browser, point_at, requests, show, text, wait, written
 
 if TYPE_CHECKING:
     from selenium.webdriver.chrome.webdriver import WebDriver
@@ -101,17 +98,6 @@ def test_a_page_without_a_map_makes_no_code_from_text() -> None:
     document = render(replace(page, sections=[section for section in page.sections if section.space is None]))
     assert "'unsafe-eval'" not in document
     assert len(policy_of(document)["script-src"]) == 3
-
-
-@pytest.fixture(scope="module")
-def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("downloads")
-
-
-@pytest.fixture(scope="module")
-def browser(downloads: Path) -> Iterator[WebDriver]:
-    with opened(downloads) as driver:
-        yield driver
 
 
 @needs_browser
