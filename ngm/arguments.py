@@ -27,7 +27,7 @@ def whole_number(name: str, value: object, least: int = 0) -> int:
     except (TypeError, ValueError, RuntimeError):  # the last two: tensors and arrays of several numbers
         number = None
     if number is None or not least <= number <= _MOST:
-        raise ValueError(f"{name} is {shown(value)}; it must be a whole number of at least {least}")
+        raise ValueError(f"{name} is {short_repr(value)}; it must be a whole number of at least {least}")
     return number
 
 
@@ -48,7 +48,7 @@ def real_number(name: str, value: object, holds: Callable[[float], bool], range_
     except (TypeError, ValueError, RuntimeError, OverflowError):
         number = float("nan")
     if not holds(number):
-        raise ValueError(f"{name} is {shown(value)}; it must {range_}")
+        raise ValueError(f"{name} is {short_repr(value)}; it must {range_}")
     return number
 
 
@@ -101,7 +101,7 @@ def flag(name: str, value: object) -> bool:
     True
     """
     if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
-        raise ValueError(f"{name} is {shown(value)}; it must be True or False")
+        raise ValueError(f"{name} is {short_repr(value)}; it must be True or False")
     return bool(value)
 
 
@@ -112,17 +112,17 @@ def as_path(name: str, value: object) -> Path:
     'run'
     """
     if not isinstance(value, str | os.PathLike):
-        raise ValueError(f"{name} is {shown(value)}; give a path")
+        raise ValueError(f"{name} is {short_repr(value)}; give a path")
     path = Path(value)
     if "\0" in str(path):
-        raise ValueError(f"{name} is {shown(value)}; a path has no zero byte in it")
+        raise ValueError(f"{name} is {short_repr(value)}; a path has no zero byte in it")
     return path
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value in an error message, on one line and not too long.
 
-    >>> shown([1] * 50)
+    >>> short_repr([1] * 50)
     '[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...'
     """
     text = " ".join(repr(value).split())

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ngm.arguments import as_numbers, shown, whole_number
+from ngm.arguments import as_numbers, short_repr, whole_number
 from ngm.pair_keys import MAX_KEYED_NODES, unique_pairs
 
 _ROWS_AT_ONCE = 1 << 20  # edges looked at together, so that a memory map is never in memory whole
@@ -77,7 +77,7 @@ def check_edges(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
     num_nodes = whole_number("num_nodes", num_nodes)
     for name, given in (("edges", edges), ("weight", weight)):
         if not isinstance(given, Tensor) or given.layout != torch.strided:
-            raise ValueError(f"{name} is {shown(given)}; give a dense tensor, or use Graph.from_edges")
+            raise ValueError(f"{name} is {short_repr(given)}; give a dense tensor, or use Graph.from_edges")
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
         raise ValueError(f"edges has shape {tuple(edges.shape)} and type {edges.dtype}; give (m, 2) int64")
     if weight.ndim != 1 or weight.dtype != torch.float32:

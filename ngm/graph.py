@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm import graph_files
-from ngm.arguments import as_numbers, as_path, flag, shown, whole_number
+from ngm.arguments import as_numbers, as_path, flag, short_repr, whole_number
 from ngm.edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Graph:
             merge: See `from_edges`; with `max` a symmetric matrix keeps its weights.
         """
         if not sp.issparse(adjacency) and not (isinstance(adjacency, np.ndarray) and adjacency.ndim == 2):
-            raise ValueError(f"adjacency is {shown(adjacency)}; give an (n, n) scipy sparse matrix")
+            raise ValueError(f"adjacency is {short_repr(adjacency)}; give an (n, n) scipy sparse matrix")
         coo = sp.coo_array(adjacency)
         coo.sum_duplicates()  # an entry stored in several parts is their sum, as everywhere in scipy
         if coo.ndim != 2 or coo.shape[0] != coo.shape[1]:
@@ -163,9 +163,9 @@ class Graph:
                 with a `RenumberedNodesWarning` if they are integers.
         """
         if not isinstance(weight, Hashable):
-            raise ValueError(f"weight is {shown(weight)}; give the name of an edge attribute")
+            raise ValueError(f"weight is {short_repr(weight)}; give the name of an edge attribute")
         if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
-            raise ValueError(f"graph is {shown(graph)}; give a networkx Graph or DiGraph")
+            raise ValueError(f"graph is {short_repr(graph)}; give a networkx Graph or DiGraph")
         nodes = _node_order(graph) if nodelist is None else _check_nodelist(graph, nodelist)
         row = {node: i for i, node in enumerate(nodes)}
         triples = [(row[u], row[v], d.get(weight, 1.0)) for u, v, d in graph.edges(data=True)]
@@ -182,7 +182,7 @@ class Graph:
         """
         index = getattr(data, "edge_index", None)
         if not isinstance(index, Tensor) or index.ndim != 2 or len(index) != 2:
-            raise ValueError(f"data is {shown(data)}; give a Data whose edge_index is a (2, m) tensor")
+            raise ValueError(f"data is {short_repr(data)}; give a Data whose edge_index is a (2, m) tensor")
         weight = getattr(data, "edge_weight", None)
         direction = bool(data.is_directed()) if directed is None else directed
         return cls.from_edges(index.t(), weight, whole_number("num_nodes", data.num_nodes), direction)
@@ -303,7 +303,7 @@ class Graph:
     def merge(self, other: Graph, how: Merge = "max") -> Graph:
         """Joins the edges of two graphs over the same nodes; edges in both are merged as `how` says."""
         if not isinstance(other, Graph):
-            raise ValueError(f"cannot merge {self} with {shown(other)}; give another Graph")
+            raise ValueError(f"cannot merge {self} with {short_repr(other)}; give another Graph")
         if (self.num_nodes, self.directed) != (other.num_nodes, other.directed):
             raise ValueError(f"cannot merge {self} with {other}; both need the same nodes and the same kind of edge")
         edges = torch.cat([self.edges, other.edges])

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import as_numbers, shown
+from ngm.arguments import as_numbers, short_repr
 
 Ids = NDArray[np.int64]
 
@@ -16,7 +16,7 @@ def as_targets(y: ArrayLike | Tensor) -> Tensor:
     """Y as a tensor: whole numbers as int64, fractions as float32, or float64 if they were that."""
     raw = as_numbers("y", y, "give numbers, one per row, -1 or NaN where unlabelled")
     if not raw.ndim:
-        raise ValueError(f"y is {shown(y)}; give a number per row, -1 or NaN where unlabelled")
+        raise ValueError(f"y is {short_repr(y)}; give a number per row, -1 or NaN where unlabelled")
     if raw.is_floating_point():
         return raw if raw.dtype == torch.float64 else raw.float()
     return raw.long()

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.arguments import shown
+from ngm.arguments import short_repr
 
 
 @runtime_checkable
@@ -42,7 +42,9 @@ def num_rows(x: Inputs) -> int:
     if sp.issparse(x):
         return int(cast(sp.csr_array, x).shape[0])
     if not hasattr(x, "__len__") or (isinstance(x, np.ndarray | Tensor) and not x.ndim):
-        raise ValueError(f"x is {shown(x)}; give an array, a sparse matrix, a mapping of these, or rows of your own")
+        raise ValueError(
+            f"x is {short_repr(x)}; give an array, a sparse matrix, a mapping of these, or rows of your own"
+        )
     return len(x)
 
 

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from ngm.arguments import as_path, shown
+from ngm.arguments import as_path, short_repr
 from ngm.commits import head_commit
 from ngm.files import (
     check_writable,
@@ -186,7 +186,7 @@ class Run:
         for key, kind in _KINDS.items():
             value = content.get(key)
             if (value is not None or key in needs) and not isinstance(value, kind):
-                raise ValueError(f"{file} is damaged ({key} is {shown(value)}); train again")
+                raise ValueError(f"{file} is damaged ({key} is {short_repr(value)}); train again")
         return content
 
     def write_history(self, epochs: Sequence[Mapping[str, JSON]]) -> None:

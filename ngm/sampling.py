@@ -17,7 +17,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import as_numbers, shown, whole_number
+from ngm.arguments import as_numbers, short_repr, whole_number
 from ngm.graph import Graph
 from ngm.node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.ordering import edge_order
@@ -142,7 +142,7 @@ class EdgeLoader:
             whole_number(name, number, least)
         check_rows(x)
         if not isinstance(dtype, torch.dtype):
-            raise ValueError(f"dtype is {shown(dtype)}; give torch.float32 or torch.float64")
+            raise ValueError(f"dtype is {short_repr(dtype)}; give torch.float32 or torch.float64")
         self.x, self.y = x, as_targets(y)
         self.batch_size, self.seed = batch_size, seed
         self.sampling, self.labels, self.order = sampling, labels or "edges", order or "neighborhood"
@@ -329,7 +329,7 @@ def _kinds_per_graph(
     if kinds is None:
         return [ALL_KINDS] * graphs
     if not isinstance(kinds, list | tuple | set | frozenset):
-        raise ValueError(f"kinds is {shown(kinds)}; give a collection of EdgeKind, or one per graph")
+        raise ValueError(f"kinds is {short_repr(kinds)}; give a collection of EdgeKind, or one per graph")
     nested = [k for k in kinds if not isinstance(k, EdgeKind)]
     if not nested:
         return [frozenset(k for k in kinds if isinstance(k, EdgeKind))] * graphs
@@ -337,7 +337,7 @@ def _kinds_per_graph(
         if not isinstance(given, list | tuple | set | frozenset) or not all(
             isinstance(kind, EdgeKind) for kind in given
         ):
-            raise ValueError(f"kinds has {shown(given)}; give a collection of EdgeKind, or one per graph")
+            raise ValueError(f"kinds has {short_repr(given)}; give a collection of EdgeKind, or one per graph")
     if len(nested) != graphs or len(nested) != len(kinds):
         raise ValueError(f"kinds has {len(kinds)} entries for {graphs} graphs; give a collection per graph")
     return nested

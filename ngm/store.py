@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm import graph_files
-from ngm.arguments import as_path, flag, shown
+from ngm.arguments import as_path, flag, short_repr
 from ngm.files import beside, folder_written_whole
 from ngm.graph import Graph
 from ngm.tables import Frame, Source, Table, read_table
@@ -152,7 +152,7 @@ def save_graph(
     """
     path = as_path("folder", folder)
     if counts is not None and not isinstance(counts, Mapping):
-        raise ValueError(f"counts is {shown(counts)}; give a dict")
+        raise ValueError(f"counts is {short_repr(counts)}; give a dict")
     table = None if nodes is None else read_table(nodes)
     for name, said in ((id, "id"), (label, "label")):
         if name is not None and table is None:
@@ -257,7 +257,7 @@ def read_graph(
         said = f"label is {label!r}" if label is not None else f"dangling is {dangling!r}"
         raise ValueError(f"{said} and there are no nodes; give the table of nodes, or leave it out")
     if memory_limit is not None and not isinstance(memory_limit, str):
-        raise ValueError(f"memory_limit is {shown(memory_limit)}; give a text such as '4GB'")
+        raise ValueError(f"memory_limit is {short_repr(memory_limit)}; give a text such as '4GB'")
     flag("directed", directed)
     rules = Rules(Said(source, target, weight, id, label), directed, merge, dangling, delimiter, header)
     if folder is not None and is_graph_folder(folder):

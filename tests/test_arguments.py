@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 
 import ngm
-from ngm.arguments import as_array, as_numbers, as_path, flag, real_number, shown, whole_number
+from ngm.arguments import as_array, as_numbers, as_path, flag, real_number, short_repr, whole_number
 from ngm.evidence import read_evidence
 from ngm.run import Run
 from ngm.text.thesaurus import Thesaurus
@@ -117,7 +117,7 @@ def test_numbers_flags_and_paths_are_told_from_others() -> None:
     with pytest.raises(ValueError, match=r"^f is 2; it must be True or False$"):
         flag("f", 2)
     assert as_path("folder", "a/b") == Path("a/b")
-    assert shown("x" * 100) == "'" + "x" * 36 + "..."
+    assert short_repr("x" * 100) == "'" + "x" * 36 + "..."
 
 
 def test_arrays_of_any_byte_order_and_width_become_the_same_tensor() -> None:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from ngm.arguments import real_number, shown, whole_number
+from ngm.arguments import real_number, short_repr, whole_number
 from ngm.build.sparse import strongest
 from ngm.graph import Graph
 from ngm.names import nearest
@@ -182,7 +182,7 @@ def _read(
     """Numbers what is named, in the order in which it is first named; `heads` and `tails` may be the same dict."""
     relations: dict[Hashable, int] = {}
     if inverse is not None and not isinstance(inverse, Mapping):
-        raise ValueError(f"inverse is {shown(inverse)}; give a dict such as {{'child of': 'parent of'}}")
+        raise ValueError(f"inverse is {short_repr(inverse)}; give a dict such as {{'child of': 'parent of'}}")
     backwards = dict(inverse or {})
     used: set[Hashable] = set()
     numbers = array("q")
@@ -221,13 +221,13 @@ def _rows(triples: Triples) -> Iterable[tuple[Hashable, Hashable, Hashable]]:
     else:
         rows = triples  # type: ignore[assignment]
     if not isinstance(rows, Iterable) or isinstance(rows, str | Mapping):
-        raise ValueError(f"triples is {shown(triples)}; give a list of (head, relation, tail)")
+        raise ValueError(f"triples is {short_repr(triples)}; give a list of (head, relation, tail)")
     for number, row in enumerate(rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
             raise ValueError(f"triple {number} is {row!r}; give (head, relation, tail)")
         head, relation, tail = row
         if not all(isinstance(part, Hashable) for part in row):
-            raise ValueError(f"triple {number} is {shown(tuple(row))}; give numbers or words")
+            raise ValueError(f"triple {number} is {short_repr(tuple(row))}; give numbers or words")
         if any(_is_missing(part) for part in row):
             raise ValueError(f"triple {number} is {tuple(row)!r}; a triple needs a head, a relation and a tail")
         yield head, relation, tail
@@ -250,7 +250,8 @@ def _weights(facts: _Facts, wanted: RelationWeights) -> NDArray[np.float64]:
         return 1 + np.log(len(facts.relation) / np.bincount(facts.relation))
     if not isinstance(wanted, Mapping):
         raise ValueError(
-            f"relation_weights is {shown(wanted)}; choose 'equal' or 'inverse_frequency', or give weights by relation"
+            f"relation_weights is {short_repr(wanted)}; choose 'equal' or 'inverse_frequency', or give weights by "
+            "relation"
         )
     for relation, weight in wanted.items():
         if relation not in facts.relations:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from ngm.arguments import as_path, flag, shown
+from ngm.arguments import as_path, flag, short_repr
 from ngm.graph import Graph
 from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
@@ -107,7 +107,9 @@ def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
     raw = as_dense(x)
     if not _array_like(raw):
         if not reset and isinstance(x, Mapping) and not callable(estimator.network):
-            raise ValueError(f"x is {shown(x)}, and network {estimator.network!r} takes a table of numbers; give one")
+            raise ValueError(
+                f"x is {short_repr(x)}, and network {estimator.network!r} takes a table of numbers; give one"
+            )
         check_rows(cast(Inputs, x))
         _check_parts(cast(Inputs, x))
         return cast(Inputs, raw)

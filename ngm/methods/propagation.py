@@ -18,7 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngm.arguments import shown
+from ngm.arguments import short_repr
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.methods.checks import as_dense, check_names
@@ -174,7 +174,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if x is None:
             given = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
             if not given.ndim:
-                raise ValueError(f"y is {shown(y)}; give a label per node, -1 where unlabelled")
+                raise ValueError(f"y is {short_repr(y)}; give a label per node, -1 where unlabelled")
             return int(given.shape[0])
         check_names(x)
         with np.errstate(all="ignore"):  # the look for infinity adds all numbers up

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ngm.arguments import short_repr
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.rows import Inputs
 from ngm.run import JSON
@@ -160,7 +161,7 @@ def as_texts(network: str, x: object) -> list[str]:
     if not rows:
         raise ValueError(f"network {network!r} reads texts, and x has none; give at least one")
     if not any(isinstance(text, str) for text in rows):
-        raise ValueError(f"network {network!r} reads texts, and row 0 of x is {_short(rows[0])}; {remedy}")
+        raise ValueError(f"network {network!r} reads texts, and row 0 of x is {short_repr(rows[0])}; {remedy}")
     return checked_texts(None if type(text).__name__ == "NAType" else text for text in rows)
 
 
@@ -270,8 +271,3 @@ def listed(x: object) -> list[object] | None:
     if isinstance(x, np.ndarray) and x.ndim == 1 and x.dtype.kind in "OUT":
         return list(x.tolist())
     return None
-
-
-def _short(value: object) -> str:
-    said = repr(value)
-    return said if len(said) <= 40 else f"{said[:37]}..."

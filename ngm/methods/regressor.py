@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from ngm.arguments import shown
+from ngm.arguments import short_repr
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given
 from ngm.methods.targets import check_length, without_missing
@@ -123,7 +123,7 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
         for name in ("mean", "scale"):
             found = getattr(self, f"{name}_")
             if found.shape != (model["out_features"],) or not np.isfinite(found).all():
-                raise ValueError(f"{name}, {shown(found.tolist())},")
+                raise ValueError(f"{name}, {short_repr(found.tolist())},")
 
 
 def _numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], bool]:

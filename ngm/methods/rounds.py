@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
-from ngm.arguments import shown
+from ngm.arguments import short_repr
 from ngm.graph import Graph
 from ngm.methods import saving
 from ngm.methods.checks import check_features, check_settings
@@ -216,7 +216,7 @@ def propagated(
         propagation: Settings; None for clamped seeds, mu2 = 0.5 and mu3 = 1.
     """
     if propagation is not None and not isinstance(propagation, LabelPropagation):
-        raise ValueError(f"propagation is {shown(propagation)}; give a LabelPropagation with settings")
+        raise ValueError(f"propagation is {short_repr(propagation)}; give a LabelPropagation with settings")
     kind = LabelPropagation(mu1=float("inf"), mu3=1.0) if propagation is None else clone(propagation)
     if kind.prior is not None:
         raise ValueError(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.arguments import real_number, shown
+from ngm.arguments import real_number, short_repr
 from ngm.text import mythes
 from ngm.text.words import checked_texts
 
@@ -77,7 +77,9 @@ class Thesaurus:
             share = real_number(name, value, lambda share: 0 < share < 1, "lie between 0 and 1")
             object.__setattr__(self, name, share)
         if not isinstance(self.synonyms, Mapping):
-            raise ValueError(f"synonyms is {shown(self.synonyms)}; give a dict of words, each with a list of synonyms")
+            raise ValueError(
+                f"synonyms is {short_repr(self.synonyms)}; give a dict of words, each with a list of synonyms"
+            )
         if not self.synonyms:
             raise ValueError("the thesaurus has no words; give at least one word with a synonym")
         for word, terms in self.synonyms.items():

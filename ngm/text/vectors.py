@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ngm.arguments import as_array, as_path, shown
+from ngm.arguments import as_array, as_path, short_repr
 from ngm.text import vector_files
 from ngm.text.words import checked_texts, words_of
 
@@ -31,7 +31,7 @@ class WordVectors:
 
     def __post_init__(self) -> None:
         if not isinstance(self.words, list | tuple) or not all(isinstance(word, str) for word in self.words):
-            raise ValueError(f"words is {shown(self.words)}; give a list of strings")
+            raise ValueError(f"words is {short_repr(self.words)}; give a list of strings")
         if not isinstance(self.vectors, np.ndarray) or self.vectors.dtype.kind not in "iufb":
             found = getattr(self.vectors, "dtype", type(self.vectors).__name__)
             raise ValueError(f"vectors is of type {found}; give a numpy array of numbers, a row per word")

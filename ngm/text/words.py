@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ngm.arguments import shown
+from ngm.arguments import short_repr
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -59,7 +59,7 @@ def checked_texts(texts: Iterable[object]) -> list[str]:
     found = ["" if _is_missing(text) else text for text in texts]
     for row, text in enumerate(found):
         if not isinstance(text, str):
-            raise ValueError(f"text {row} is {shown(text)}, of type {type(text).__name__}; give strings")
+            raise ValueError(f"text {row} is {short_repr(text)}, of type {type(text).__name__}; give strings")
     return [str(text) for text in found]
 
 
