@@ -60,7 +60,7 @@ ENDINGS = {"extractall", "extract", "unpack_archive", "load_extension", "install
 ADMITTED = {
     ("cli/streams.py", "os.execv"): "this very command again, with the words it was given, where the locale is C",
     ("datasets/pickles.py", "pickle"): "an unpickler that makes stand-ins only; tests/test_pickles.py attacks it",
-    ("datasets/fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
+    ("fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
     ("methods/exporting.py", "torch.export.load"): "the archive that this process has just written, to check it",
 }
 

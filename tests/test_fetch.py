@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ngm import datasets
-from ngm.datasets import DamagedFileError, DatasetUnavailableError, fetch, planetoid
-from ngm.datasets.fetch import DataFile
+from ngm import datasets, fetch
+from ngm.datasets import DamagedFileError, DatasetUnavailableError, planetoid
+from ngm.fetch import DataFile
 from tests.web import Web, needs_openssl, serving
 
 Patch = pytest.MonkeyPatch

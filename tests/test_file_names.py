@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from ngm import Graph, open_graph, read_graph, read_table, save_graph
-from ngm.datasets.vectors import _convert
 from ngm.tables.stream import open_stream
+from ngm.text.glove import _convert
 from tests.commands import Run, runner
 from tests.predictions import NEW, new_rows, train
 

@@ -12,8 +12,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from ngm.datasets import DamagedFileError, DatasetUnavailableError, vectors
+from ngm.datasets import DamagedFileError, DatasetUnavailableError
 from ngm.text import WordVectors
+from ngm.text import glove as vectors
 
 Patch = pytest.MonkeyPatch
 

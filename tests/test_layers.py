@@ -22,6 +22,7 @@ LAYERS = [
     "node_targets",
     "processor",
     "files",
+    "fetch",
     "locks",
     "commits",
     "graph_files",

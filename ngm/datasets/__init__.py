@@ -1,7 +1,7 @@
 """The data sets of the experiments: `load` one by name, or see what is `available`.
 
-Each data set has a file of its own here and a line in `_TABLE`; `fetch` finds, downloads and checks files. Word vectors
-come from `vectors.glove`.
+Each data set has a file of its own here and a line in `_TABLE`; `ngm.fetch` finds, downloads and checks files.
+Word vectors and sentence encoders come from `ngm.text`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import partial
 
 from ngm.datasets import ag_news, blogcatalog, digits, intents, messages, planetoid
 from ngm.datasets.dataset import Dataset, Record, few_labels
-from ngm.datasets.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.datasets.writing import write_tables
+from ngm.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.names import nearest
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.fetch import DataFile, Progress, find
+from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
 from ngm.inputs.rows import adjacency_rows
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.fetch import NOT_HERE, DataFile, Progress, find, where
 from ngm.datasets.texts import Part, check_classes, check_texts, decoded, joined
+from ngm.fetch import NOT_HERE, DataFile, Progress, find, where
 
 Name = Literal["swda20", "clinc20", "clinc150"]
 

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.fetch import DataFile, Progress, find
 from ngm.datasets.pickles import read_array, read_neighbor_lists, read_sparse_rows
+from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
 
 Name = Literal["pubmed", "cora", "citeseer"]

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from ngm.build import knn_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, Progress
-from ngm.datasets.vectors import glove
 from ngm.graph import Graph
 from ngm.methods.soft_labels import soft_labels
 from ngm.metrics import accuracy
@@ -25,6 +24,7 @@ from ngm.sampling import EdgeLoader
 from ngm.text import WordVectors, document_vectors
 from ngm.text.characters import quantize
 from ngm.text.cuts import Cut
+from ngm.text.glove import glove
 from ngm.text.ragged import Ragged
 from ngm.text.rewritten import Rewritten
 from ngm.text.thesaurus import Thesaurus

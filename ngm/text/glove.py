@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.datasets.fetch import (
+from ngm.fetch import (
     NOT_HERE,
     DamagedFileError,
     DataFile,
