@@ -64,7 +64,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: fit(X, y=[b"a", b"b"] * 3), "y is of type bytes; give classes as words or numbers"),
     (lambda: ngm.SelfTraining(small(), relabel=None).fit(X, Y, PATH), "relabel is None; it must be True or False"),
     (lambda: ngm.SelfTraining(small(folder="run", batch_size=b"1")).fit(X, Y, PATH), "batch_size is b'1'; it must be"),
-    (lambda: fit(X, unit_rows=np.ones(2)), "unit_rows is array([1., 1.]); it must be True or False"),
+    (lambda: fit(X, input_scaling="unit"), "input_scaling is 'unit'; choose 'unit_rows'"),
     (lambda: fit(X, bfloat16=None), "bfloat16 is None; it must be True or False"),
     (lambda: fit(X, folder=b"run"), "folder is b'run'; give a path"),
     (lambda: fit(X, recipe=[]), "unknown recipe []"),

@@ -144,7 +144,7 @@ def test_soft_labels_that_know_little_are_followed_to_more_even_shares() -> None
 @pytest.mark.parametrize("scaling", ["mean", "sum"])
 def test_a_sample_weight_of_k_equals_a_row_that_is_there_k_times(scaling: str) -> None:
     weight = np.array([3, 1, 2, 0] * 6)
-    settings = SMALL | {"batch_size": 1000, "scaling": scaling, "dtype": "float64"}
+    settings = SMALL | {"batch_size": 1000, "scaling": scaling, "dtype": "float64", "input_scaling": "none"}
     weighted = NGMClassifier(**settings).fit(X, Y, sample_weight=weight)
     repeated = NGMClassifier(**settings).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
@@ -263,7 +263,7 @@ def test_probabilities_are_the_softmax_of_the_network() -> None:
 
 
 def test_transform_gives_the_last_hidden_layer() -> None:
-    model = NGMClassifier(hidden=(6, 4), epochs=2).fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(hidden=(6, 4), epochs=2, input_scaling="none").fit(X, FEW, graph=GRAPH)
     first, second = (block.linear for block in model.network_.hidden)
     with torch.no_grad():
         h = torch.relu(torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias) @ second.weight.T + second.bias)
@@ -273,7 +273,7 @@ def test_transform_gives_the_last_hidden_layer() -> None:
 
 
 def test_transform_gives_the_layer_that_was_asked_for() -> None:
-    model = NGMClassifier(hidden=(6, 4), epochs=2, layer="hidden.0").fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(hidden=(6, 4), epochs=2, input_scaling="none", layer="hidden.0").fit(X, FEW, graph=GRAPH)
     first = model.network_.hidden[0].linear
     with torch.no_grad():
         h = torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias)

@@ -51,12 +51,12 @@ def test_of_the_strong_recipe_it_keeps_the_network_and_its_steps_and_not_the_tea
     model.steps_per_epoch_, model.n_iter_ = 6, 50
     control = without_graph(model, Y)
     assert (control.recipe, control.word_vectors) == ("paper", None)
-    assert (control.dropout, control.input_dropout, control.unit_rows) == (0.5, 0.5, True)
+    assert (control.dropout, control.input_dropout, control.input_scaling) == (0.5, 0.5, "unit_rows")
     assert (control.learning_rate, control.average, control.weight_decay) == (0.005, 0.99, 0.02)
     assert control.epochs == 150
     model.network = "lstm"
     control = without_graph(model, Y)
-    assert (control.dropout, control.input_dropout, control.unit_rows) == (None, None, None)
+    assert (control.dropout, control.input_dropout, control.input_scaling) == (None, None, None)
     assert control.word_vectors == "vectors.txt"
 
 

@@ -76,7 +76,7 @@ def test_probabilities_are_those_of_predict_proba_for_batches_of_any_size(
 @pytest.mark.parametrize("format", ["onnx"])
 def test_sparse_rows_are_exported_as_dense_ones_scaled_to_length_one(format: str, tmp_path: Path) -> None:
     rows = sp.csr_array(np.where(rng.random((40, 30)) < 0.2, 5.0, 0.0).astype(np.float32))
-    model = NGMClassifier(hidden=(8,), epochs=3, unit_rows=True).fit(rows, Y)
+    model = NGMClassifier(hidden=(8,), epochs=3, input_scaling="unit_rows").fit(rows, Y)
     run = RUN[format](model.export(format, tmp_path / "model.onnx", x=rows))
     dense = np.vstack([rows.toarray(), np.zeros((1, 30), dtype=np.float32)])
     np.testing.assert_allclose(run(x=dense)["probabilities"], model.predict_proba(sp.csr_array(dense)), atol=1e-6)

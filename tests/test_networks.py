@@ -122,7 +122,7 @@ def test_sparse_dropout_drops_stored_entries_and_scales_the_rest(hidden: tuple[i
 
 
 def test_rows_of_unit_length_are_what_the_first_layer_gets_dense_and_sparse() -> None:
-    network = FFNN(4, 2, hidden=(3,), unit_rows=True).eval()
+    network = FFNN(4, 2, hidden=(3,), input_scaling="unit_rows").eval()
     plain = FFNN(4, 2, hidden=(3,)).eval()
     plain.load_state_dict(network.state_dict())
     x = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 0.0]])
@@ -133,7 +133,7 @@ def test_rows_of_unit_length_are_what_the_first_layer_gets_dense_and_sparse() ->
 
 def test_scaling_rows_leaves_the_inputs_alone() -> None:
     x = torch.tensor([[3.0, 4.0]]).to_sparse_csr()
-    FFNN(2, 2, hidden=(3,), unit_rows=True)(x)
+    FFNN(2, 2, hidden=(3,), input_scaling="unit_rows")(x)
     assert x.values().tolist() == [3.0, 4.0]
 
 

@@ -13,8 +13,13 @@ def test_what_the_estimator_leaves_open_is_as_the_recipe_says() -> None:
 
 
 def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
-    settings = resolve(NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, unit_rows=False))
-    assert (settings.dropout, settings.alpha_uu, settings.epochs, settings.unit_rows) == (0.0, [0.1, 0.2], 3, False)
+    settings = resolve(NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, input_scaling="none"))
+    assert (settings.dropout, settings.alpha_uu, settings.epochs, settings.input_scaling) == (
+        0.0,
+        [0.1, 0.2],
+        3,
+        "none",
+    )
     assert settings.weight_decay == RECIPES["strong"].weight_decay
 
 

@@ -206,7 +206,7 @@ def test_a_model_predicts_as_it_was_trained_whatever_its_recipe_says_by_then(
 ) -> None:
     model = NGMClassifier(**SMALL).fit(X, WORDS, graph=GRAPH)
     model.save(tmp_path / "run")
-    later = dataclasses.replace(RECIPES["paper"], unit_rows=True)
+    later = dataclasses.replace(RECIPES["paper"], input_scaling="unit_rows")
     monkeypatch.setitem(RECIPES, "paper", later)
     np.testing.assert_array_equal(load(tmp_path / "run").predict_proba(X), model.predict_proba(X))
 

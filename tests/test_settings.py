@@ -51,7 +51,7 @@ def test_help_does_not_speak_python() -> None:
 
 def test_types_are_those_of_the_fields() -> None:
     kinds = {name: s.kind for name, s in settings().items()}
-    assert {name for name, kind in kinds.items() if kind is bool} == {"unit_rows", "bfloat16"}
+    assert {name for name, kind in kinds.items() if kind is bool} == {"bfloat16"}
     assert {name for name, kind in kinds.items() if kind is int} == {
         "epochs",
         "batch_size",
@@ -66,6 +66,7 @@ def test_types_are_those_of_the_fields() -> None:
     assert choices["dtype"] == ("float32", "float64")
     assert set(choices) == {
         *("network", "recipe", "distance", "optimizer", "influence", "scaling", "sampling", "labels", "dtype"),
+        "input_scaling",
     }
 
 
@@ -78,10 +79,10 @@ def test_options_reach_the_function_as_the_fields_take_them() -> None:
 
     app = typer.Typer()
     app.command()(with_options(take, [s.option() for s in settings().values()]))
-    words = ["--hidden", "30,20", "--alpha-uu", "1", "--no-unit-rows", "--bfloat16", "--batch-size", "7"]
+    words = ["--hidden", "30,20", "--alpha-uu", "1", "--input-scaling", "none", "--bfloat16", "--batch-size", "7"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
-    assert got == {"hidden": (30, 20), "alpha_uu": 1.0, "unit_rows": False, "bfloat16": True, "batch_size": 7}
+    assert got == {"hidden": (30, 20), "alpha_uu": 1.0, "input_scaling": "none", "bfloat16": True, "batch_size": 7}
     made = NGMClassifier(**got)
     assert made.hidden == (30, 20)
 

@@ -84,8 +84,8 @@ SETTINGS: list[tuple[dict[str, object], str]] = [
         "hidden is set, but it is for network 'ffnn'; leave it out with network 'charcnn'",
     ),
     (
-        {"network": "lstm", "unit_rows": True},
-        "unit_rows is set, but it is for network 'ffnn'; leave it out with network 'lstm'",
+        {"network": "lstm", "input_scaling": "unit_rows"},
+        "input_scaling is set, but it is for network 'ffnn'; leave it out with network 'lstm'",
     ),
     ({"network": "charcnn", "max_words": 9}, "max_words is 9, but it is for network 'lstm'; leave it out"),
     ({"network": "lstm", "max_words": 0}, "max_words is 0; it must be a whole number of at least 1"),

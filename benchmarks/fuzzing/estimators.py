@@ -35,7 +35,7 @@ GOOD: dict[str, list[object]] = {
     "recipe": ["paper", "strong"],
     "dropout": [0, 0.5, None],
     "input_dropout": [0, 0.5, None],
-    "unit_rows": [True, False, None],
+    "input_scaling": ["unit_rows", "standardize", "none", None],
     "epochs": [1, 2],
     "batch_size": [1, 4, 512],
     "sampling": ["plain", "balanced"],

@@ -34,11 +34,11 @@ _IN_PYTHON = {  # parts of the docstring that are not for the command line -> wh
     "; a list gives one per graph. None, here and below: as": ". Where not given, here and below: as",
     "Where all three are None": "Without all three",
     "Settings that are None are": "Settings that are not given are",
-    "; False and True": '; "paper": no, "strong": yes',
     "File or `Thesaurus`: training texts get other synonyms in every epoch. None: they stay as they are": (
         "File of synonyms: training texts get others of them in every epoch"
     ),
     "None: 512, and": "Where not given: 512, and",
+    "None: unit rows": "Where not given: unit rows",
     "; by default as x is, so give x as float32 where speed matters": "; float32 where not given",
     ", ids or mask of labelled rows, or a pair (x, y)": "",
 }

@@ -18,6 +18,7 @@ from ngm.arguments import as_path, flag, short_repr
 from ngm.graph import Graph
 from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
+from ngm.networks.input_scaling import check_input_scaling
 from ngm.objective import NGMLoss
 from ngm.rows import Indexable, Inputs, check_rows
 from ngm.sampling import EdgeLoader
@@ -60,7 +61,7 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
     if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
         raise ValueError(f"hidden is {tuple(estimator.hidden)}; every width is a whole number of at least 1")
-    for name in ("dropout", "input_dropout", "unit_rows"):
+    for name in ("dropout", "input_dropout", "input_scaling"):
         if callable(estimator.network) and getattr(estimator, name) is not None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
     check_network(estimator.network)
@@ -80,7 +81,8 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         as_path("folder", estimator.folder)
     for name in ("bfloat16", "resume", "overwrite"):
         flag(name, getattr(estimator, name))
-    flag("unit_rows", settings.unit_rows)
+    if estimator.input_scaling is not None:
+        check_input_scaling(estimator.input_scaling)
     if estimator.resume and estimator.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
     if estimator.overwrite and estimator.folder is None:

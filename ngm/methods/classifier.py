@@ -58,7 +58,9 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         dropout: Share of hidden units dropped while training; "paper": 0, "strong": 0.5. Networks that read texts have
             their own: 0.5 for characters, 0 for "lstm".
         input_dropout: Share of the inputs dropped while training ("ffnn"); 0 and 0.5.
-        unit_rows: Scale each row of x to length 1 in the network ("ffnn"), new rows too; False and True.
+        input_scaling: What "ffnn" does to rows of x, new ones too: "unit_rows" scales each to length 1, "standardize"
+            each column to mean 0 and deviation 1, "none" nothing. None: unit rows for counts (mostly zeros, never below
+            0), else standardised.
         word_vectors: File or `WordVectors` that the words of "lstm" start from, and that the teachers of "strong" read
             texts by.
         max_words: So many words of the training texts "lstm" tells apart, the most frequent ones.

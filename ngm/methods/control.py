@@ -61,7 +61,7 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
         overwrite=False,
     )
     if model.network == "ffnn":
-        plain.set_params(dropout=used.dropout, input_dropout=used.input_dropout, unit_rows=used.unit_rows)
+        plain.set_params(dropout=used.dropout, input_dropout=used.input_dropout, input_scaling=used.input_scaling)
     return cast(Estimator, plain)
 
 

@@ -22,13 +22,14 @@ from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import exporting, saving
 from ngm.methods.checks import check_features, check_graphs, check_settings, per_graph, warn_of_idle_graph
-from ngm.methods.making import dtype_of, make_network, try_network
+from ngm.methods.making import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.methods.witness import Witness
+from ngm.networks.input_scaling import ScalingName
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
@@ -58,7 +59,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     recipe: Recipe = "paper"
     dropout: float | None = None
     input_dropout: float | None = None
-    unit_rows: bool | None = None
+    input_scaling: ScalingName | None = None
     word_vectors: str | Path | WordVectors | None = None
     max_words: int = MAX_WORDS
     thesaurus: str | Path | Thesaurus | None = None
@@ -119,7 +120,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
         self._widths = self._in_features(inputs), self._out_features(targets)
+        self.settings_ = replace(self.settings_, input_scaling=input_scaling_of(self, inputs))
         self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
+        measure_inputs(self.network_, inputs, labeled, graphs)
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
         with process_group() as (rank, world), saving.lock(self, rank):

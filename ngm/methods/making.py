@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from ngm.graph import Graph
 from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import NETWORKS, WORD_NETWORKS
+from ngm.networks.input_scaling import ScalingName, Standardize, Table, choose_input_scaling, column_scale
 from ngm.processor import check_bfloat16
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.vectors import WordVectors
@@ -52,9 +57,36 @@ def make_network(
                 hidden=tuple(estimator.hidden),
                 dropout=estimator.settings_.dropout,
                 input_dropout=estimator.settings_.input_dropout,
-                unit_rows=estimator.settings_.unit_rows,
+                input_scaling=estimator.settings_.input_scaling or "none",
             )
     return made.to(estimator.device, estimator.dtype_)
+
+
+def input_scaling_of(estimator: NGMEstimator, inputs: Inputs) -> ScalingName:
+    """How the network is to scale rows of x: as set, else by the kind of x; networks of one's own see x as it is."""
+    wanted = estimator.settings_.input_scaling
+    if estimator.network != "ffnn" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
+        return "none"
+    return choose_input_scaling(cast(Table, inputs)) if wanted is None else wanted
+
+
+def measure_inputs(network: nn.Module, inputs: Inputs, labeled: Tensor, graphs: Sequence[Graph]) -> None:
+    """Gives the network the mean and the deviation of each column, where it standardises them.
+
+    Args:
+        network: That of the estimator.
+        inputs: (n, d) a row per node.
+        labeled: (n,) mask of the labelled rows.
+        graphs: Rows without a label and without an edge in these take no part; all do where there is no graph.
+    """
+    scale = getattr(network, "scale", None)
+    if not isinstance(scale, Standardize):
+        return
+    rows = cast(Table, inputs)
+    if graphs:
+        part = torch.stack([labeled, *(graph.degree > 0 for graph in graphs)]).any(dim=0)
+        rows = rows if bool(part.all()) else rows[part.numpy()]
+    scale.set_scale(*column_scale(rows))
 
 
 def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Given: TypeAlias = Inputs | Sequence[str]
 MAX_WORDS = 20_000
 _POSITIONS = 65_536  # characters or words that go through a network at once, padding included
-_FOR_FFNN = ("input_dropout", "unit_rows")
+_FOR_FFNN = ("input_dropout", "input_scaling")
 
 
 @dataclass(frozen=True, eq=False)

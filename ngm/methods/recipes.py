@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import WORD_NETWORKS
+from ngm.networks.input_scaling import ScalingName
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
@@ -30,7 +31,7 @@ class Settings:
     alpha_uu: float | list[float]
     dropout: float | None
     input_dropout: float
-    unit_rows: bool
+    input_scaling: ScalingName | None
     epochs: int | None
     learning_rate: float
     weight_decay: float | None
@@ -52,7 +53,7 @@ RECIPES: dict[str, Settings] = {
         alpha_uu=0.2,
         dropout=0.0,
         input_dropout=0.0,
-        unit_rows=False,
+        input_scaling=None,
         epochs=None,
         learning_rate=1e-3,
         weight_decay=0.0,
@@ -66,7 +67,7 @@ RECIPES: dict[str, Settings] = {
         alpha_uu=0.0,
         dropout=0.5,
         input_dropout=0.5,
-        unit_rows=True,
+        input_scaling="unit_rows",
         epochs=None,
         learning_rate=5e-3,
         weight_decay=None,
@@ -92,7 +93,7 @@ TEXT_RECIPES: dict[str, Settings] = {
         RECIPES["strong"],
         dropout=None,
         input_dropout=0.0,
-        unit_rows=False,
+        input_scaling="none",
         learning_rate=2e-3,
         weight_decay=0.0,
         average=0.998,

@@ -190,7 +190,7 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
             if estimator.reader_.vocabulary is not None:
                 estimator.vocabulary_ = estimator.reader_.vocabulary
         used = cast("dict[str, JSON] | None", model.get("settings"))  # as they were, whatever the recipe says now
-        estimator.settings_ = resolve(estimator) if used is None else Settings(**used)  # type: ignore[arg-type]
+        estimator.settings_ = resolve(estimator) if used is None else Settings(**_renamed(used))  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
     estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
@@ -231,12 +231,21 @@ def _as_json(value: object) -> JSON:
     return f"given as {type(value).__name__}"
 
 
+def _renamed(settings: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Settings under their names of today: until 0.2, `unit_rows` was True or False."""
+    renamed = {name: value for name, value in settings.items() if name != "unit_rows"}
+    if "unit_rows" in settings:
+        renamed["input_scaling"] = "unit_rows" if settings["unit_rows"] else "none"
+    return renamed
+
+
 def _made(
     kind: type[NGMEstimator],
     settings: Mapping[str, JSON],
     network: Callable[[int, int], nn.Module] | None,
     folder: str | Path,
 ) -> NGMEstimator:
+    settings = _renamed(settings)
     known = {f.name for f in fields(kind)}
     unknown = sorted(set(settings) - known)
     if unknown:

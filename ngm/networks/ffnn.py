@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngm.networks.input_scaling import ScalingName, scaling_module
+
 
 class FFNN(nn.Module):
     """Feed-forward network from (b, in_features), dense or `torch.sparse_csr`, to (b, out_features) logits.
@@ -18,7 +20,7 @@ class FFNN(nn.Module):
         hidden: Width of each hidden layer; the paper has (250, 100) on PubMed and (50,) on BlogCatalog.
         dropout: Share of the units dropped before each hidden layer's successor while training.
         input_dropout: Share of the inputs dropped while training.
-        unit_rows: Whether to scale every input row to length 1 first, so that long documents do not count for more.
+        input_scaling: What is done to the input rows first: "unit_rows", "standardize" or "none".
     """
 
     def __init__(
@@ -28,10 +30,10 @@ class FFNN(nn.Module):
         hidden: Sequence[int] = (250, 100),
         dropout: float = 0.0,
         input_dropout: float = 0.0,
-        unit_rows: bool = False,
+        input_scaling: ScalingName = "none",
     ) -> None:
         super().__init__()
-        self.unit_rows = unit_rows
+        self.scale = scaling_module(input_scaling, in_features)
         widths = [in_features, *hidden]
         shares = [input_dropout] + [dropout] * len(hidden)
         self.hidden = nn.ModuleList(_Block(a, b, share) for a, b, share in zip(widths, hidden, shares, strict=False))
@@ -42,22 +44,11 @@ class FFNN(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(b, in_features) -> (b, out_features)."""
-        if self.unit_rows:
-            x = unit_rows(x)
+        x = x if self.scale is None else self.scale(x)
         for block in self.hidden:
             x = block(x)  # (b, width)
         logits: Tensor = self.output(_drop(self.dropout, x))
         return logits
-
-
-def unit_rows(x: Tensor) -> Tensor:
-    """(b, d) rows divided by their length, dense or `torch.sparse_csr`; rows of zeros stay."""
-    if not x.is_sparse_csr:
-        return F.normalize(x, dim=1)
-    starts, values = x.crow_indices(), x.values()
-    squares = torch.segment_reduce(values.square(), "sum", offsets=starts, axis=0)  # (b,)
-    length = squares.sqrt().clamp(min=1e-12).repeat_interleave(starts.diff())
-    return torch.sparse_csr_tensor(starts, x.col_indices(), values / length, x.shape, check_invariants=False)
 
 
 class _Block(nn.Module):
