@@ -215,6 +215,7 @@ class Joint:
         batched = bloggers.graph.num_edges if self.alpha else len(labeled)
         network = NGMClassifier(
             hidden=(),
+            recipe="paper",
             input_scaling="unit_rows",
             alpha_ll=self.alpha,
             alpha_lu=self.alpha,

@@ -93,7 +93,17 @@ def _everywhere(text: str) -> dict[str, str]:
 
 def _ffnn(seed: int) -> NGMClassifier:
     """The network alone. An epoch is a single step on the seeds, so it gets more of them."""
-    return NGMClassifier(hidden=HIDDEN, alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=300, patience=100, seed=seed)
+    return NGMClassifier(
+        hidden=HIDDEN,
+        alpha_ll=0,
+        alpha_lu=0,
+        alpha_uu=0,
+        recipe="paper",
+        input_scaling="none",
+        epochs=300,
+        patience=100,
+        seed=seed,
+    )
 
 
 def _ngm(seed: int) -> NGMClassifier:
@@ -106,6 +116,8 @@ def _ngm(seed: int) -> NGMClassifier:
         distance="l2",
         layer="last_hidden",
         scaling="mean",
+        recipe="paper",
+        input_scaling="none",
         epochs=60,
         patience=20,
         seed=seed,
