@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from ngm import datasets
 from ngm.cli import app, main
 
 COMMANDS = sorted(str(command.name) for command in app.registered_commands)
 
-NAMES = "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, messages, pubmed, swda20"
+NAMES = ", ".join(record.name for record in datasets.available())
 
 # Words of a command, and what it says of them; `folder` below makes the files.
 MISTAKES = {

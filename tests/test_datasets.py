@@ -167,7 +167,10 @@ def test_reader_names_what_does_not_fit(tiny: Path) -> None:
 def test_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(ValueError, match=r"^there is no data set 'PubMd' \(did you mean 'pubmed'\?\); the names"):
         datasets.load("PubMd")
-    names = "ag_news, blogcatalog, citeseer, clinc150, clinc20, cora, digits, messages, pubmed, swda20"
+    names = (
+        "acm, ag_news, amazon_cs, banking77, blogcatalog, citeseer, clinc150, clinc20, coauthor_phy, cora, digits, "
+        "flickr, messages, minesweeper, mr, pubmed, squirrel_filtered, subj, swda20, tolokers, trec"
+    )
     with pytest.raises(ValueError, match=rf"no data set 'zzz'; the names are {names}$"):
         datasets.load("zzz")
     with pytest.raises(ValueError, match=r"no citation graph 'core'; choose pubmed, cora, citeseer"):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import ngm
 from ngm.cli import app
-from ngm.datasets import Dataset, load, write_tables
+from ngm.datasets import Dataset, available, load, write_tables
 
 SMALL = Dataset(
     name="small",
@@ -101,8 +101,8 @@ def test_the_command_writes_the_messages(tmp_path: Path) -> None:
     [
         (
             ["mesages"],
-            "there is no data set 'mesages' (did you mean 'messages'?); the names are ag_news, blogcatalog, citeseer, "
-            "clinc150, clinc20, cora, digits, messages, pubmed, swda20",
+            "there is no data set 'mesages' (did you mean 'messages'?); the names are "
+            + ", ".join(record.name for record in available()),
         ),
         (
             ["messages", "--fetch", "cora"],

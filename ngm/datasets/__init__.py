@@ -10,8 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ngm.datasets import ag_news, blogcatalog, digits, intents, messages, planetoid
-from ngm.datasets.dataset import Dataset, Record, few_labels
+from ngm.datasets import (
+    ag_news,
+    blogcatalog,
+    digits,
+    intents,
+    messages,
+    node_classification,
+    planetoid,
+    text_classification,
+)
+from ngm.datasets.dataset import Dataset, Record, few_label_split, few_labels
 from ngm.datasets.writing import write_tables
 from ngm.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 from ngm.names import nearest
@@ -23,6 +32,7 @@ __all__ = [
     "Progress",
     "Record",
     "available",
+    "few_label_split",
     "few_labels",
     "load",
     "write_tables",
@@ -48,17 +58,38 @@ def _intents(name: intents.Name) -> _Entry:
     return _Entry(lambda: _placed(intents.RECORDS[name], intents.files(name)), partial(intents.intents, name))
 
 
+def _graph(name: node_classification.Name) -> _Entry:
+    record = partial(_placed, node_classification.RECORDS[name], node_classification.files(name))
+    return _Entry(record, partial(node_classification.node_classification, name))
+
+
+def _texts(name: text_classification.Name) -> _Entry:
+    record = partial(_placed, text_classification.RECORDS[name], text_classification.files(name))
+    return _Entry(record, partial(text_classification.text_classification, name))
+
+
 _TABLE = {
+    "acm": _graph("acm"),
     "ag_news": _Entry(lambda: _placed(ag_news.record(), ag_news.files()), ag_news.ag_news),
+    "amazon_cs": _graph("amazon_cs"),
+    "banking77": _texts("banking77"),
     "blogcatalog": _Entry(partial(_placed, blogcatalog.RECORD, blogcatalog.FILES), blogcatalog.blogcatalog),
     "citeseer": _citations("citeseer"),
     "clinc150": _intents("clinc150"),
     "clinc20": _intents("clinc20"),
+    "coauthor_phy": _graph("coauthor_phy"),
     "cora": _citations("cora"),
     "digits": _Entry(lambda: digits.RECORD, digits.digits),
+    "flickr": _graph("flickr"),
     "messages": _Entry(lambda: messages.RECORD, messages.messages),
+    "minesweeper": _graph("minesweeper"),
+    "mr": _texts("mr"),
     "pubmed": _citations("pubmed"),
+    "squirrel_filtered": _graph("squirrel_filtered"),
+    "subj": _texts("subj"),
     "swda20": _intents("swda20"),
+    "tolokers": _graph("tolokers"),
+    "trec": _texts("trec"),
 }
 
 

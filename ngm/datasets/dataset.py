@@ -91,3 +91,37 @@ def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]
         chosen = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
         shown[chosen] = label
     return shown
+
+
+def few_label_split(
+    y: NDArray[np.int64], labels_per_class: int, seed: int, validation: int = 500, test: int = 1_000
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Draws labelled, validation and test nodes at random: (train, validation, test) ids, each ascending.
+
+    Same seed, same validation and test nodes whatever `labels_per_class` is, and more labels hold those of fewer: a
+    curve over the number of labels is scored on the same nodes.
+
+    Args:
+        y: (n,) classes; nodes of class -1 are never drawn.
+        labels_per_class: Labelled nodes of each class; the remaining ones are in none of the three parts.
+        seed: Same seed, same parts.
+        validation: Number of validation nodes, of all classes as they come.
+        test: Number of test nodes, likewise.
+
+    >>> [part.tolist() for part in few_label_split(np.array([0, 1, 0, 1, 0, 1]), 1, seed=0, validation=1, test=1)]
+    [[4, 5], [2], [3]]
+    """
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(y >= 0))
+    pool = order[test + validation :]
+    chosen = {label: pool[y[pool] == label][:labels_per_class] for label in np.unique(y[y >= 0]).tolist()}
+    for label, ids in chosen.items():
+        if len(ids) < labels_per_class:
+            raise ValueError(
+                f"class {label} has {len(ids)} nodes beside {test:,} test and {validation:,} validation nodes, "
+                f"labels_per_class is {labels_per_class}; draw fewer of one of the three"
+            )
+    return (
+        np.sort(np.concatenate(list(chosen.values()))),
+        np.sort(order[test : test + validation]),
+        np.sort(order[:test]),
+    )
