@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.markup import escape
@@ -15,6 +15,8 @@ from rich.table import Table as Shown
 from ngm import datasets
 from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 from ngm.files import file_written_whole
+from ngm.run import JSON
+from ngm.text.encoders import minilm
 
 
 @app.command("datasets")
@@ -23,7 +25,9 @@ def datasets_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the tables of NAME.", show_default="here")
     ] = None,
-    fetch: Annotated[str | None, typer.Option(help="Name of a data set to fetch into the cache.")] = None,
+    fetch: Annotated[
+        str | None, typer.Option(help="Name of a data set or encoder to fetch into the cache.", show_default=False)
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -39,10 +43,13 @@ def datasets_command(
         raise ValueError("--output is for a data set that is written as tables; name one, such as messages")
     if fetch is not None:
         with download(quiet=as_json) as progress:
-            datasets.load(fetch, progress)
+            if fetch in minilm.PRECISIONS:
+                minilm.fetch(minilm.PRECISIONS[fetch], progress)
+            else:
+                datasets.load(fetch, progress)
     records = datasets.available()
     if as_json:
-        print_json({"datasets": [asdict(record) for record in records]})
+        print_json({"datasets": [asdict(record) for record in records], "encoders": cast(JSON, _encoders())})
         return
     shown = Shown()
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
@@ -53,6 +60,18 @@ def datasets_command(
         )
         shown.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
     out.print(shown)
+    for encoder in _encoders():
+        line = f"encoder {encoder['name']}: {encoder['what']}, {encoder['license']}, {encoder['where']}"
+        out.print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _encoders() -> list[dict[str, JSON]]:
+    """Sentence encoders that have files, and where these are now."""
+    what = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
+    return [
+        {"name": name, "what": what[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
+        for name, precision in minilm.PRECISIONS.items()
+    ]
 
 
 def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:

@@ -1,0 +1,111 @@
+"""Which encoder: one by name, or the best that can be had, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import torch
+
+from ngm.fetch import Progress
+from ngm.names import nearest
+from ngm.text.encoders.encoder import Arrays, Content, Encoder, EncoderUnavailableError
+from ngm.text.encoders.given import GivenModel, Model
+from ngm.text.encoders.minilm import PRECISIONS, MiniLM
+from ngm.text.encoders.static import StaticMiniLM
+from ngm.text.encoders.tfidf import TfidfSVD
+from ngm.text.encoders.word_means import WordMeans
+
+Name: TypeAlias = Literal["minilm", "minilm-int8", "minilm-static", "glove", "tfidf"]
+ENCODERS: tuple[str, ...] = get_args(Name)
+
+_CHARACTERS_A_SECOND = 15_000  # of one thread through MiniLM, on an ordinary machine
+_PATIENCE = 600  # seconds of encoding, from which on static vectors are taken
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """An encoder, and why it was taken.
+
+    Args:
+        encoder: Ready to encode.
+        reason: In words.
+    """
+
+    encoder: Encoder
+    reason: str
+
+
+def fit_encoder(name: str, texts: Sequence[str], *, seed: int = 0, progress: Progress | None = None) -> Encoder:
+    """Makes an encoder ready, fetching its files where they are not on this machine.
+
+    Args:
+        name: One of `ENCODERS`.
+        texts: The training texts, labelled or not, by which "minilm-static", "glove" and "tfidf" weigh words.
+        seed: For "tfidf".
+        progress: Called with (name, bytes done, bytes in all) while files are fetched.
+
+    >>> fit_encoder("tfidf", ["red apple", "green apple", "old car"]).encode(["apple"]).shape
+    (1, 3)
+    """
+    if name not in ENCODERS:
+        raise ValueError(f"there is no encoder {name!r}{nearest(name, ENCODERS)}; choose from {', '.join(ENCODERS)}")
+    if name in PRECISIONS:
+        return MiniLM.load(PRECISIONS[name], progress)
+    if name == "minilm-static":
+        return StaticMiniLM.fit(texts, progress)
+    return WordMeans.fit(texts, progress) if name == "glove" else TfidfSVD.fit(texts, seed=seed)
+
+
+def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | None = None) -> Choice:
+    """The best encoder that can be had: MiniLM, its static form for very many texts, GloVe, else TF-IDF.
+
+    Args:
+        texts: The training texts, labelled or not.
+        seed: For "tfidf".
+        progress: Called with (name, bytes done, bytes in all) while files are fetched.
+    """
+    seconds = sum(map(len, texts)) / (_CHARACTERS_A_SECOND * torch.get_num_threads())
+    many = seconds > _PATIENCE
+    lacks = ""
+    for name in ("minilm-static" if many else "minilm", "glove"):
+        try:
+            encoder = fit_encoder(name, texts, seed=seed, progress=progress)
+        except EncoderUnavailableError as error:
+            lacks = lacks or str(error)
+            continue
+        if lacks:
+            return Choice(encoder, f"MiniLM is not available ({lacks})")
+        slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
+        return Choice(encoder, slow if many else "sentence vectors are the best start with few labels")
+    return Choice(TfidfSVD.fit(texts, seed=seed), f"neither MiniLM nor GloVe is available ({lacks})")
+
+
+def open_encoder(
+    content: Content, arrays: Arrays, *, model: Model | None = None, progress: Progress | None = None
+) -> Encoder:
+    """The encoder that `as_json` and `arrays` describe.
+
+    Args:
+        content: What `as_json` gave.
+        arrays: What `arrays` gave.
+        model: The user's model, where the encoder was one.
+        progress: Called with (name, bytes done, bytes in all) while files are fetched.
+    """
+    name = str(content["encoder"])
+    if name == "given":
+        if model is None:
+            raise ValueError(
+                f"the vectors are those of {content['name']!r}, a model given in Python; give it as model="
+            )
+        return GivenModel(model, str(content["name"]))
+    if name in PRECISIONS:
+        return MiniLM.load(PRECISIONS[name], progress)
+    if name == "minilm-static":
+        return StaticMiniLM.open(arrays, progress)
+    if name == "glove":
+        return WordMeans.open(content, arrays, progress)
+    if name == "tfidf":
+        return TfidfSVD.open(content, arrays)
+    raise ValueError(f"there is no encoder {name!r}; this release has {', '.join(ENCODERS)}")
