@@ -2,6 +2,7 @@
 
 from ngm.build import KnowledgeGraph, knn_graph, knowledge_graph, shared_graph, sparse_graph, text_graph
 from ngm.diagnosis import Diagnosis, diagnose
+from ngm.edge_batch import EdgeBatch, EdgeKind
 from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.co_training import CoTraining
@@ -12,7 +13,7 @@ from ngm.methods.self_training import SelfTraining
 from ngm.methods.validation import LabeledKFold
 from ngm.objective import Cost, NGMLoss, Regularizer
 from ngm.report import write_report
-from ngm.sampling import EdgeBatch, EdgeKind, EdgeLoader
+from ngm.sampling import EdgeLoader
 from ngm.store import GraphData, open_graph, read_graph, save_graph
 from ngm.tables import Table, read_table
 

@@ -81,7 +81,9 @@ class _CsvLog:
         epoch = int(record["epoch"])
         if not self.columns or epoch <= self.last:
             self._begin(record, epoch)
-        unknown = [name for name in record if name not in self.columns and not name.startswith(_H)]  # older: fewer of h
+        # a log that an older release has begun has fewer columns of h, and none of pairs held apart
+        known = (*self.columns, *(["repulsion"] if record.get("repulsion") == 0 else []))
+        unknown = [name for name in record if name not in known and not name.startswith(_H)]
         if unknown:
             raise ValueError(
                 f"epoch {epoch} has {unknown[0]!r}, and {self.file} has columns {', '.join(self.columns)}; "

@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
+from ngm.edge_batch import EdgeBatch, EdgeKind, Totals
 from ngm.names import nearest
+from ngm.negatives import check_negatives
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
-from ngm.sampling import EdgeBatch, EdgeKind, Totals
 
 Influence = Literal["both", "source", "target"]
 Scaling = Literal["sum", "mean"]
@@ -27,6 +28,10 @@ NodeCost = Callable[[Tensor, Tensor], Tensor]
 @dataclass(frozen=True, kw_only=True)
 class Regularizer:
     """Distances across the edges of one graph, at one layer.
+
+    With `negatives`, pairs that are no neighbours are held apart at the same layer, so that edges cannot draw all nodes
+    to one point: an edge costs alpha w (d(h_u, h_v) + the sum over its negative pairs of max(0, margin - d)). Each pair
+    is the edge with one end replaced by a random node, labelled if that end is, so that it is of the edge's own kind.
 
     Args:
         alpha_ll: Weight of edges between labelled nodes (alpha 1 of the paper).
@@ -38,6 +43,9 @@ class Regularizer:
         influence: On a directed graph, which end moves the other: "source" holds the source still and pulls
             the target towards it, "target" the other way round, "both" pulls both.
         graph: Which of the loader's graphs; this regularizer's own position in the list where not given.
+        negatives: Negative pairs per edge, fractions too; 0 is the paper's objective. The loader draws them:
+            `EdgeLoader(..., negatives=loss.negatives)`.
+        margin: Distance from which on a negative pair costs nothing.
     """
 
     alpha_ll: float = 0.1
@@ -47,6 +55,8 @@ class Regularizer:
     layer: str | None = None
     influence: Influence = "both"
     graph: int | None = None
+    negatives: float = 0.0
+    margin: float = 1.0
 
     def __post_init__(self) -> None:
         get_distance(self.distance)
@@ -55,6 +65,9 @@ class Regularizer:
         for name, alpha in zip(("alpha_ll", "alpha_lu", "alpha_uu"), self.alphas, strict=True):
             if not 0 <= alpha < float("inf"):
                 raise ValueError(f"{name} is {alpha}; it must be a finite number of at least 0")
+        check_negatives(self.negatives)
+        if not 0 < self.margin < float("inf"):
+            raise ValueError(f"margin is {self.margin}; it must be a finite number greater than 0")
         if self.influence not in ("both", "source", "target"):
             raise ValueError(f"influence is {self.influence!r}; choose 'both', 'source' or 'target'")
 
@@ -83,6 +96,7 @@ class Cost:
     Args:
         supervised: Cost of the labelled nodes.
         ll: Distances across labelled-labelled edges; likewise `lu` and `uu`.
+        repulsion: What negative pairs of all kinds lack in distance.
         total: What to call `backward` on.
         h: (b, d) the hidden representations that were compared, without gradient; None where none were.
         layers: The same of every layer that has a regularizer, of which `h` is the first.
@@ -92,6 +106,7 @@ class Cost:
     ll: Tensor
     lu: Tensor
     uu: Tensor
+    repulsion: Tensor
     total: Tensor
     h: Tensor | None = None
     layers: tuple[Tensor, ...] = ()
@@ -124,6 +139,8 @@ class NGMLoss(nn.Module):
         distance: See `Regularizer`.
         layer: See `Regularizer`.
         influence: See `Regularizer`.
+        negatives: See `Regularizer`.
+        margin: See `Regularizer`.
         cost: Supervised cost c(g(x), y): "cross_entropy" (class indices or label distributions), "bce" (several
             labels at once), "squared_l2" (numbers), or a function of (logits (b, c), y (b, ...)) -> (b,).
         scaling: "sum" is the paper to the letter: costs and distances are summed, so a graph with more edges
@@ -142,6 +159,8 @@ class NGMLoss(nn.Module):
         distance: str | Distance | None = None,
         layer: str | None = None,
         influence: Influence | None = None,
+        negatives: float | None = None,
+        margin: float | None = None,
         cost: str | NodeCost = "cross_entropy",
         scaling: Scaling = "sum",
     ) -> None:
@@ -153,6 +172,8 @@ class NGMLoss(nn.Module):
             "distance": distance,
             "layer": layer,
             "influence": influence,
+            "negatives": negatives,
+            "margin": margin,
         }
         given = {name: value for name, value in fields.items() if value is not None}
         if regularizers is None:
@@ -167,7 +188,7 @@ class NGMLoss(nn.Module):
         self.cost, self.scaling = get_cost(cost), scaling
         self._active = [(g, r) for g, r in zip(self.graphs, listed, strict=True) if r.kinds]
         self._layers = list(dict.fromkeys(r.layer_name for _, r in self._active))
-        self._checked: tuple[nn.Module, tuple[bool, ...]] | None = None  # in a tuple, so that it is no submodule
+        self._checked: tuple[nn.Module, Totals] | None = None  # in a tuple, so that it is no submodule
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -180,6 +201,12 @@ class NGMLoss(nn.Module):
         count = max(self.graphs, default=-1) + 1
         pairs = list(zip(self.graphs, self.regularizers, strict=True))
         return [frozenset().union(*(r.kinds for g, r in pairs if g == i)) for i in range(count)]
+
+    @property
+    def negatives(self) -> list[float]:
+        """For each graph, the most negative pairs per edge that a regularizer has: what an `EdgeLoader` is to draw."""
+        count = max(self.graphs, default=-1) + 1
+        return [max((r.negatives for g, r in self._active if g == i), default=0.0) for i in range(count)]
 
     def forward(self, network: nn.Module, batch: EdgeBatch) -> Cost:
         """Runs the network once on the batch's nodes.
@@ -194,14 +221,15 @@ class NGMLoss(nn.Module):
         self.check(network, batch.totals)
         zero = torch.zeros((), device=batch.weight.device)
         if len(batch.nodes) == 0:  # the empty share of a rank
-            return Cost(zero, zero, zero, zero, zero)
+            return Cost(zero, zero, zero, zero, zero, zero)
         logits, read = tap(network, batch.x, self._layers)
         hidden = {name: _exact(h) for name, h in read.items()}
-        terms = self._edge_terms(hidden, batch)  # (3,)
+        terms = self._pair_terms(hidden, batch)  # (4,)
         supervised = self._supervised(_exact(logits), batch)
-        ll, lu, uu = terms.unbind()
+        ll, lu, uu, repulsion = terms.unbind()
         layers = tuple(h.detach() for h in hidden.values())
-        return Cost(supervised, ll, lu, uu, supervised + terms.sum(), layers[0] if layers else None, layers)
+        total = supervised + terms.sum()
+        return Cost(supervised, ll, lu, uu, repulsion, total, layers[0] if layers else None, layers)
 
     def _supervised(self, logits: Tensor, batch: EdgeBatch) -> Tensor:
         rows = batch.label_share.nonzero()[:, 0]
@@ -210,28 +238,47 @@ class NGMLoss(nn.Module):
         total = (batch.label_share[rows] * self.cost(logits[rows], batch.y[rows])).sum()
         return total * self._scale(batch.totals.num_labeled, batch)
 
-    def _edge_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
-        """(3,) alpha-weighted sums of w_uv d(h_u, h_v) by kind of edge."""
-        terms = torch.zeros(3, device=batch.weight.device)
+    def _pair_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
+        """(4,) sums with alphas: of w_uv d(h_u, h_v) by kind of edge, and of what negative pairs lack in distance."""
+        terms = torch.zeros(4, device=batch.weight.device)
+        several = len(batch.totals.directed) > 1
         for g, regularizer in self._active:
-            of = slice(None) if len(batch.totals.directed) == 1 else batch.graph == g
+            of = (batch.graph == g).nonzero()[:, 0] if several else slice(None)
             ends, weight, kind = batch.ends[of], batch.weight[of], batch.kind[of]
             if not len(ends):
                 continue
             h = hidden[regularizer.layer_name]
-            # embedding, not h[ends]: its gradient is summed in a fixed order, so same seed gives same bits
-            h_u, h_v = F.embedding(ends.t(), h)  # (k, d) each
-            if regularizer.influence != "both":
-                h_u, h_v = (h_u.detach(), h_v) if regularizer.influence == "source" else (h_u, h_v.detach())
-            directed = batch.totals.directed[g]
-            distance = (get_distance if directed else symmetrized)(regularizer.distance)
-            by_kind = h.new_zeros(3).index_add(0, kind, weight * distance(h_u, h_v))
-            scale = [
-                alpha * self._scale(total, batch)
-                for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
-            ]
-            terms = terms + by_kind * h.new_tensor(scale)
+            scale = h.new_tensor(
+                [
+                    alpha * self._scale(total, batch)
+                    for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
+                ]
+            )
+            lengths = self._distances(regularizer, h, ends, batch.totals.directed[g])
+            by_kind = h.new_zeros(3).index_add(0, kind, weight * lengths) * scale
+            terms = terms + torch.cat([by_kind, self._repulsion(g, regularizer, h, batch, scale)[None]])
         return terms
+
+    def _repulsion(self, g: int, regularizer: Regularizer, h: Tensor, batch: EdgeBatch, scale: Tensor) -> Tensor:
+        """Sum of max(0, margin - d) over the negative pairs of a graph, each with weight and scale of its edge."""
+        if regularizer.negatives == 0:
+            return h.new_zeros(())
+        edge = batch.negative_of
+        mine = (batch.graph[edge] == g).nonzero()[:, 0]
+        edge = edge[mine]
+        lengths = self._distances(regularizer, h, batch.negatives[mine], batch.totals.directed[g])
+        lack = (regularizer.margin - lengths).clamp(min=0)
+        share = regularizer.negatives / batch.totals.negatives[g]  # another regularizer of the graph may want more
+        return share * (scale[batch.kind[edge]] * batch.weight[edge] * lack).sum()
+
+    @staticmethod
+    def _distances(regularizer: Regularizer, h: Tensor, pairs: Tensor, directed: bool) -> Tensor:
+        """(k,) distances between the two nodes of (k, 2) pairs."""
+        # embedding, not h[pairs]: its gradient is summed in a fixed order, so same seed gives same bits
+        h_u, h_v = F.embedding(pairs.t(), h)  # (k, d) each
+        if regularizer.influence != "both":
+            h_u, h_v = (h_u.detach(), h_v) if regularizer.influence == "source" else (h_u, h_v.detach())
+        return (get_distance if directed else symmetrized)(regularizer.distance)(h_u, h_v)
 
     def _scale(self, total: float, batch: EdgeBatch) -> float:
         """What one node or edge counts: 1, or its part of a mean that is estimated from one batch."""
@@ -244,9 +291,9 @@ class NGMLoss(nn.Module):
 
         Args:
             network: Has the layers that regularizers name.
-            totals: Of the loader; the same network and graphs of the same kinds are looked at once.
+            totals: Of the loader; the same network and loader are looked at once.
         """
-        if self._checked is not None and self._checked[0] is network and self._checked[1] == totals.directed:
+        if self._checked is not None and self._checked[0] is network and self._checked[1] == totals:
             return
         for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
             if regularizer.kinds or regularizer.layer is not None:
@@ -263,7 +310,12 @@ class NGMLoss(nn.Module):
                     f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
                     "source; make the graph with directed=True, or leave influence at 'both'"
                 )
-        self._checked = network, totals.directed
+            if regularizer.negatives > 0 and any(totals.num_edges[g]) and not any(totals.negatives[g : g + 1]):
+                raise ValueError(
+                    f"a regularizer has negatives={regularizer.negatives:g}, but the loader draws no negative pairs of "
+                    f"graph {g}; make it with EdgeLoader(..., negatives=loss.negatives)"
+                )
+        self._checked = network, totals
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:

@@ -8,8 +8,7 @@ shared out over its sampled edges, and one that has none travels alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
-from enum import IntEnum
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,10 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.arguments import as_numbers, short_repr, whole_number
+from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
+from ngm.negatives import NegativeSampler, check_negatives
 from ngm.node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.ordering import edge_order
-from ngm.rows import Inputs, Rows, check_rows, move_rows, num_rows, take_rows
+from ngm.rows import Inputs, check_rows, num_rows, take_rows
 
 Ids = NDArray[np.int64]
 Sampling = Literal["plain", "balanced"]
@@ -30,67 +31,6 @@ Labels = Literal["edges", "every_batch"]
 ORDERS = 4  # neighbourhood orders that epochs choose from
 KEPT_UP_TO = 1_000_000  # edges whose batches are kept ready, at some 180 bytes an edge
 NONE: Ids = np.zeros(0, dtype=np.int64)
-
-
-class EdgeKind(IntEnum):
-    """Whether the ends of an edge are labelled: both (LL), one (LU) or none (UU)."""
-
-    LL = 0
-    LU = 1
-    UU = 2
-
-
-ALL_KINDS = frozenset(EdgeKind)
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What a whole epoch holds, so that a batch can be scaled as its share of it.
-
-    Args:
-        num_labeled: Number of labelled nodes, or the sum of their sample weights.
-        num_edges: For each graph, the number of sampled LL, LU and UU edges.
-        num_batches: Batches in an epoch.
-        directed: For each graph, whether its edges have a source and a target.
-    """
-
-    num_labeled: float
-    num_edges: tuple[tuple[int, int, int], ...]
-    num_batches: int
-    directed: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
-class EdgeBatch:
-    """Some edges, and each of their ends once.
-
-    Args:
-        nodes: (b,) distinct node ids, ascending.
-        x: Inputs of these nodes.
-        y: (b, ...) targets of these nodes; what stands at unlabelled ones is not used.
-        ends: (k, 2) positions in `nodes`; (source, target) where the graph is directed.
-        weight: (k,) edge weights.
-        kind: (k,) `EdgeKind` of each edge.
-        graph: (k,) which of the loader's graphs each edge is of.
-        label_share: (b,) the part of the node's supervised cost that this batch carries: its edges here over
-            its sampled edges in all; 0 where unlabelled, 1 where it travels alone.
-        totals: What a whole epoch holds.
-    """
-
-    nodes: Tensor
-    x: Rows
-    y: Tensor
-    ends: Tensor
-    weight: Tensor
-    kind: Tensor
-    graph: Tensor
-    label_share: Tensor
-    totals: Totals
-
-    def to(self, device: torch.device | str) -> EdgeBatch:
-        """The same batch on another device."""
-        moved = {f.name: move_rows(getattr(self, f.name), device) for f in fields(self) if f.name != "totals"}
-        return EdgeBatch(**moved, totals=self.totals)  # type: ignore[arg-type]
 
 
 class EdgeLoader:
@@ -114,6 +54,8 @@ class EdgeLoader:
             costs of an epoch add up to the same. None: "edges". Not for the balanced mode, which draws both.
         order: "neighborhood": a batch holds edges that share ends. "random": any edges; for comparison. None:
             "neighborhood". Not for the balanced mode.
+        negatives: Pairs of nodes that are no neighbours to draw per sampled edge, for all graphs or a number per graph;
+            `NGMLoss.negatives` has what its regularizers hold apart.
         dtype: Type of the inputs' fractions; see `take_rows`.
         rank: This process' number; each takes its part of every batch.
         world: Number of processes.
@@ -133,6 +75,7 @@ class EdgeLoader:
         sampling: Sampling = "plain",
         labels: Labels | None = None,
         order: Order | None = None,
+        negatives: float | Sequence[float] = 0.0,
         dtype: torch.dtype = torch.float32,
         rank: int = 0,
         world: int = 1,
@@ -152,7 +95,16 @@ class EdgeLoader:
         self.labeled = labeled_nodes(self.y) if labeled is None else _as_mask(labeled, len(self.y))
         self.node_weight = node_weights(self.labeled, sample_weight)
         self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
+        self._negatives = _negatives_per_graph(negatives, len(graphs))
         self._arrange()
+        sampled = any(self._negatives) and len(self.edges) > 0
+        self._pairs = (
+            NegativeSampler(
+                graphs, self._negatives, self.edges, self.graph.numpy(), self.labeled.bool().numpy(), self.seed
+            )
+            if sampled
+            else None
+        )
 
     def __len__(self) -> int:
         """Number of batches in an epoch, the same on every rank."""
@@ -160,13 +112,14 @@ class EdgeLoader:
 
     def __iter__(self) -> Iterator[EdgeBatch]:
         """One epoch; the next call gives the next epoch. `set_epoch` goes to any of them."""
-        rng = np.random.default_rng([self.seed, self.epoch])
-        self.set_epoch(self.epoch)
+        epoch, rng = self.epoch, np.random.default_rng([self.seed, self.epoch])
+        self.set_epoch(epoch)
         self.epoch += 1
         draw = self._plain_epoch if self.sampling == "plain" else self._balanced_epoch
-        for neighborhood, seeds, share in draw(rng):
+        for number, (neighborhood, seeds, share) in enumerate(draw(rng)):
             mine = slice(*_part(len(seeds), self.rank, self.world))
-            yield self._batch(neighborhood, seeds[mine], share[mine])
+            pairs, of = self._negative_pairs(neighborhood, epoch, number)
+            yield self._batch(neighborhood, seeds[mine], share[mine], pairs, of)
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next `for` loop the given epoch, as after a resume; x is told, where it is new in every epoch."""
@@ -206,7 +159,7 @@ class EdgeLoader:
         batches = max(-(-len(self.edges) // size), 1)
         if not len(self.edges) or self.sampling == "plain":
             batches = max(batches, -(-len(self._seeds) // size))
-        self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed)
+        self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed, self._negatives)
         self._orders: dict[int, list[_Neighborhood] | Ids] = {}
         self._sides = class_sides(self.y, self.labeled) if self.sampling == "balanced" else []
 
@@ -263,16 +216,27 @@ class EdgeLoader:
         at, chosen = torch.from_numpy(nodes), torch.from_numpy(mine)
         ends = torch.from_numpy(place.reshape(-1, 2))
         share = torch.from_numpy(np.bincount(place.reshape(-1), minlength=len(nodes))) * self._edge_share[at]
-        return _Neighborhood(at, ends, self.weight[chosen], self.kind[chosen], self.graph[chosen], share)
+        return _Neighborhood(at, ends, self.weight[chosen], self.kind[chosen], self.graph[chosen], share, len(edges))
 
-    def _batch(self, part: _Neighborhood, seeds: Ids, share: Tensor) -> EdgeBatch:
-        """Adds the nodes that travel by themselves, and fetches inputs and targets."""
+    def _negative_pairs(self, part: _Neighborhood, epoch: int, number: int) -> tuple[Tensor, Tensor]:
+        """((j, 2) node ids, (j,) which edge of the batch each pair was made of)."""
+        if self._pairs is None:
+            return torch.zeros((0, 2), dtype=torch.int64), torch.zeros(0, dtype=torch.int64)
+        first, _ = _part(part.total, self.rank, self.world)
+        ends = part.nodes[part.ends].numpy()
+        pairs, of = self._pairs.draw(epoch, number, ends, part.graph.numpy(), first, part.total)
+        return torch.from_numpy(pairs), torch.from_numpy(of)
+
+    def _batch(self, part: _Neighborhood, seeds: Ids, share: Tensor, pairs: Tensor, of: Tensor) -> EdgeBatch:
+        """Adds the nodes that travel by themselves and those of negative pairs, and fetches inputs and targets."""
         nodes, ends, label_share = part.nodes, part.ends, part.share
-        if len(seeds):
-            both = torch.cat([nodes, torch.from_numpy(seeds)])
-            nodes, place = torch.unique(both, return_inverse=True)
-            ends = place[ends]
-            label_share = torch.zeros(len(nodes)).index_add(0, place, torch.cat([label_share, share]))
+        if len(seeds) or len(pairs):
+            shares = torch.cat([label_share, share, torch.zeros(pairs.numel())])
+            nodes, place = torch.unique(
+                torch.cat([nodes, torch.from_numpy(seeds), pairs.flatten()]), return_inverse=True
+            )
+            ends, pairs = place[ends], place[len(place) - pairs.numel() :].view(-1, 2)
+            label_share = torch.zeros(len(nodes)).index_add(0, place, shares)
         return EdgeBatch(
             nodes=nodes,
             x=take_rows(self.x, nodes, self.dtype),
@@ -282,13 +246,20 @@ class EdgeLoader:
             kind=part.kind,
             graph=part.graph,
             label_share=label_share,
+            negatives=pairs,
+            negative_of=of,
             totals=self.totals,
         )
 
 
 @dataclass(frozen=True)
 class _Neighborhood:
-    """The edges of a batch, looked up: fields as in `EdgeBatch`; `share` is what these edges carry of the labels."""
+    """The edges of a batch, looked up: fields as in `EdgeBatch`.
+
+    Args:
+        share: (b,) what these edges carry of the labels.
+        total: Edges of the batch on all ranks.
+    """
 
     nodes: Tensor
     ends: Tensor
@@ -296,6 +267,7 @@ class _Neighborhood:
     kind: Tensor
     graph: Tensor
     share: Tensor
+    total: int
 
 
 class _Lazy(Sequence[_Neighborhood]):
@@ -341,6 +313,15 @@ def _kinds_per_graph(
     if len(nested) != graphs or len(nested) != len(kinds):
         raise ValueError(f"kinds has {len(kinds)} entries for {graphs} graphs; give a collection per graph")
     return nested
+
+
+def _negatives_per_graph(negatives: float | Sequence[float], graphs: int) -> tuple[float, ...]:
+    given = list(negatives) if isinstance(negatives, list | tuple) else [negatives] * graphs
+    if len(given) != graphs:
+        raise ValueError(f"negatives has {len(given)} entries for {graphs} graphs; give a number per graph")
+    for count in given:
+        check_negatives(count)
+    return tuple(float(count) for count in given)  # type: ignore[arg-type]
 
 
 def _part(count: int, rank: int, world: int) -> tuple[int, int]:

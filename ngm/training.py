@@ -35,7 +35,7 @@ OptimizerName = Literal["adam", "adamw", "sgd"]
 OPTIMIZERS: tuple[OptimizerName, ...] = ("adam", "adamw", "sgd")
 Epoch: TypeAlias = dict[str, float]
 Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
-TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
+TERMS = ("supervised", "ll", "lu", "uu", "repulsion", "total", "h_norm", "h_spread")
 _REMEDY = "lower the learning rate, set clip, or look for extreme values in x"
 
 

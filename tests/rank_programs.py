@@ -153,7 +153,7 @@ def gradients(folder: Path) -> None:
 def batch_gradients(scaling: Literal["sum", "mean"], here: int = 0, world: int = 1) -> Tensor:
     """(batches, parameters) gradients of the batches of an epoch, for both ways of sending labels."""
     problem = make_problem()
-    loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, scaling=scaling)
+    loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, negatives=1.5, scaling=scaling)
     ways: tuple[Labels, ...] = ("edges", "every_batch")
     out = []
     for labels in ways:
@@ -163,6 +163,7 @@ def batch_gradients(scaling: Literal["sum", "mean"], here: int = 0, world: int =
             problem.graph,
             batch_size=16,
             labels=labels,
+            negatives=loss.negatives,
             dtype=torch.float64,
             rank=here,
             world=world,

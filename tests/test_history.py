@@ -50,6 +50,7 @@ def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: fl
         "ll",
         "lu",
         "uu",
+        "repulsion",
         "total",
         "h_norm",
         "h_spread",

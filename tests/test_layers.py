@@ -38,6 +38,8 @@ LAYERS = [
     "ordering",
     "rows",
     "hashing",
+    "edge_batch",
+    "negatives",
     "sampling",
     "networks",
     "objective",

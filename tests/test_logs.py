@@ -163,6 +163,7 @@ def test_tensorboard_reads_back_the_history_in_groups(data: Data, tmp_path: Path
     assert sorted(curves) == [
         "cost/ll",
         "cost/lu",
+        "cost/repulsion",
         "cost/supervised",
         "cost/total",
         "cost/uu",

@@ -63,7 +63,7 @@ SIGNATURES: dict[str, dict[str, object]] = {
 BY_NAME: dict[str, set[str]] = {
     "EdgeLoader": {"batch_size", "seed"},
     "NGMLoss": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "cost"},
-    "Regularizer": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "influence"},
+    "Regularizer": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "influence", "negatives", "margin"},
     "NGMClassifier": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
     "NGMRegressor": {"alpha_ll", "alpha_lu", "alpha_uu", "distance", "layer", "network", "epochs", "seed"},
     "LabelPropagation": {"mu1", "mu2", "mu3", "prior", "keep", "k", "influence", "solver", "tolerance", "max_steps"},

@@ -17,7 +17,7 @@ from ngm.methods.validation import HeldOut, hold_out
 from ngm.training import Epoch
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
-TERMS = ("supervised", "ll", "lu", "uu", "total", "h_norm", "h_spread")
+TERMS = ("supervised", "ll", "lu", "uu", "repulsion", "total", "h_norm", "h_spread")
 
 
 @pytest.fixture

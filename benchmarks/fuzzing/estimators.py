@@ -31,6 +31,8 @@ GOOD: dict[str, list[object]] = {
     "distance": ["l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js"],
     "layer": ["output", "last_hidden", "hidden.0", "nothing"],
     "influence": ["both", "source", "target"],
+    "negatives": [0, 1, 2.5, None],
+    "margin": [None, 1.0, 1e30],
     "scaling": ["mean", "sum"],
     "recipe": ["paper", "strong"],
     "dropout": [0, 0.5, None],

@@ -91,11 +91,11 @@ class _Bar(Bar):
 def described(epoch: Epoch) -> str:
     """The cost with its terms, and the metric on validation rows.
 
-    >>> record = {"total": 0.75, "supervised": 0.5, "ll": 0.0, "lu": 0.1, "uu": 0.15, "validation_accuracy": 0.9}
-    >>> described(record)
+    >>> record = {"total": 0.75, "supervised": 0.5, "ll": 0.0, "lu": 0.1, "uu": 0.15, "repulsion": 0.0}
+    >>> described({**record, "validation_accuracy": 0.9})
     'cost 0.750 (labels 0.500, LU 0.100, UU 0.150), accuracy 0.900'
     """
-    names = {"labels": "supervised", "LL": "ll", "LU": "lu", "UU": "uu"}
+    names = {"labels": "supervised", "LL": "ll", "LU": "lu", "UU": "uu", "apart": "repulsion"}
     terms = ", ".join(f"{name} {epoch[term]:.3f}" for name, term in names.items() if epoch[term])
     parts = f" ({terms})" if "," in terms else ""
     metric = metric_of(epoch)

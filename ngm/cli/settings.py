@@ -20,8 +20,21 @@ from ngm.networks import NETWORKS
 
 PANEL = "Settings of the estimator"
 _ELSEWHERE = ("folder", "resume", "overwrite", "word_vectors")  # options of the command, the last as --vectors
-_FIRST = ("network", "recipe", "hidden", "alpha_ll", "alpha_lu", "alpha_uu", "epochs", "batch_size", "learning_rate")
-_NEXT = ("validation", "patience", "seed", "dropout", "weight_decay", "thesaurus", "cut", "optimizer", "distance")
+_FIRST = ("network", "recipe", "hidden", "alpha_ll", "alpha_lu", "alpha_uu", "negatives", "margin")
+_NEXT = (
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "validation",
+    "patience",
+    "seed",
+    "dropout",
+    "weight_decay",
+    "thesaurus",
+    "cut",
+    "optimizer",
+    "distance",
+)
 _NAMES: dict[str, Sequence[str]] = {"distance": tuple(DISTANCES), "network": tuple(NETWORKS)}
 _SHOWN = {  # where the command's default is not the field's
     "network": "charcnn for texts, else ffnn",

@@ -18,6 +18,7 @@ from ngm.arguments import as_path, flag, short_repr
 from ngm.graph import Graph
 from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
+from ngm.negatives import check_negatives
 from ngm.networks.input_scaling import check_input_scaling
 from ngm.objective import NGMLoss
 from ngm.rows import Indexable, Inputs, check_rows
@@ -53,6 +54,11 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
     decay = settings.weight_decay
     if decay is not None and (not isinstance(decay, Real) or not 0 <= decay < float("inf")):
         raise ValueError(f"weight_decay is {decay}; it must be at least 0")
+    check_negatives(settings.negatives)
+    if not isinstance(settings.margin, Real) or not 0 < float(settings.margin) < float("inf"):
+        raise ValueError(f"margin is {settings.margin!r}; it must be a finite number greater than 0")
+    if estimator.margin is not None and settings.negatives == 0:
+        raise ValueError(f"margin is {estimator.margin}, but there are no pairs to hold apart; set negatives= as well")
     for name in ("dropout", "input_dropout", "average", "cut"):
         value = getattr(settings, name)
         if value is not None and (not isinstance(value, Real) or not 0 <= float(value) < 1):

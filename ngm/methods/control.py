@@ -49,6 +49,8 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
         alpha_ll=None,
         alpha_lu=None,
         alpha_uu=None,
+        negatives=None,
+        margin=None,
         learning_rate=used.learning_rate,
         weight_decay=used.weight_decay,
         average=used.average,

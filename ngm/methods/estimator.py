@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from ngm.distances import Distance
 from ngm.distributed import process_group
+from ngm.edge_batch import EdgeKind
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import exporting, saving
@@ -34,7 +35,7 @@ from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
 from ngm.run import JSON, Run
-from ngm.sampling import EdgeKind, EdgeLoader, Labels, Sampling
+from ngm.sampling import EdgeLoader, Labels, Sampling
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.vectors import WordVectors
 from ngm.training import Epoch, History, OptimizerName, train
@@ -54,6 +55,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     distance: str | Distance = "l2"
     layer: str | None = None
     influence: Influence = "both"
+    negatives: float | None = None
+    margin: float | None = None
     scaling: Scaling = "mean"
     network: Network = "ffnn"
     recipe: Recipe = "paper"
@@ -271,6 +274,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 distance=self.distance,
                 layer=self.layer,
                 influence=self.influence,
+                negatives=self.settings_.negatives,
+                margin=self.settings_.margin,
             )
             for ll, lu, uu in zip(*per, strict=True)
         ]
@@ -300,6 +305,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             labeled=labeled,
             sampling=self.sampling,
             labels=self.labels if self.sampling == "plain" else None,
+            negatives=loss.negatives[: len(graphs)] if graphs else 0.0,
             dtype=self.dtype_,
             rank=rank,
             world=world,

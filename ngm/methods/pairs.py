@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,7 +10,7 @@ from torch.nn import functional as F
 
 from ngm.distances import l2, squared_l2
 from ngm.graph import Graph
-from ngm.pair_keys import pair_keys
+from ngm.negatives import NeighborLookup
 
 _DRAWS = 20  # times that a pair of neighbours is drawn again before it is left out
 
@@ -48,7 +46,7 @@ class PairSampler:
         self.weight = np.cumsum(graph.weight.numpy(), dtype=np.float64)
         if not len(self.weight) or self.weight[-1] == 0:
             raise ValueError(f"{graph} has no edge with a weight above 0 to draw; give some of them a weight")
-        self.keys = np.unique(_keys(self.edges.T, self.num_nodes))
+        self.neighbors = NeighborLookup(graph)
 
     def draw(self, count: int) -> tuple[Tensor, Tensor]:
         """(2, count) ends of edges, with replacement, and (2, up to count) other pairs of two different nodes."""
@@ -58,19 +56,8 @@ class PairSampler:
     def _apart(self, count: int) -> NDArray[np.int64]:
         pairs = self.rng.integers(self.num_nodes, size=(2, count))
         for _ in range(_DRAWS):
-            close = self._close(pairs)
+            close = self.neighbors.joined(pairs)
             if not close.any():
                 return pairs
             pairs[:, close] = self.rng.integers(self.num_nodes, size=(2, int(close.sum())))
-        return pairs[:, ~self._close(pairs)]  # almost all nodes are neighbours
-
-    def _close(self, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(k,) whether the two are one node or neighbours."""
-        keys = _keys(pairs, self.num_nodes)
-        found = self.keys[np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)] == keys
-        return cast("NDArray[np.bool_]", found | (pairs[0] == pairs[1]))
-
-
-def _keys(pairs: NDArray[np.int64], num_nodes: int) -> NDArray[np.int64]:
-    """(k,) a number per unordered pair."""
-    return pair_keys(pairs.min(axis=0), pairs.max(axis=0), num_nodes)
+        return pairs[:, ~self.neighbors.joined(pairs)]  # almost all nodes are neighbours

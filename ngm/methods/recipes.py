@@ -39,6 +39,8 @@ class Settings:
     steps: int
     most_epochs: int
     batch_size: int = 512
+    negatives: float = 0.0
+    margin: float = 1.0
     cut: float = 0.0
 
     def epochs_of(self, batches: int) -> int:

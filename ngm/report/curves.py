@@ -18,6 +18,7 @@ TERMS = {
     "ll": "edges LL",
     "lu": "edges LU",
     "uu": "edges UU",
+    "repulsion": "pairs held apart",
 }
 _MOST = 1000  # points of a curve
 _VALIDATION = "validation_"

@@ -136,6 +136,8 @@ def _history(run: Run) -> list[dict[str, float]]:
     """The epochs, each with all cost terms."""
     history = run.read_history()
     for number, record in enumerate(history):
+        if isinstance(record, dict):
+            record.setdefault("repulsion", 0.0)  # earlier releases had none
         lacks = TERMS if not isinstance(record, dict) else [term for term in TERMS if term not in record]
         if lacks:
             file = run.folder / "history.jsonl"

@@ -16,7 +16,7 @@ from ngm.run import FORMAT, VERSION
 from ngm.tables.sources import is_there
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
-OF_EDGES = ("distance", "influence", "scaling")  # which edges with an alpha above 0 have
+OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
 _KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
 _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
 _ALWAYS = ("network", "recipe", "validation")  # where the command's default is not the field's
