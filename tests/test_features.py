@@ -21,6 +21,7 @@ from ngm.run import Run
 from ngm.tables import Table
 from ngm.tables.stream import open_stream
 from ngm.text import tfidf_rows
+from ngm.text.encoders import GivenModel, TfidfSVD
 
 TEXTS = ["red apple", "Green apple, apple", "old car", "new car"]
 GRAPH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [0, 2]], [1.0, 0.5, 2.0, 1.0])
@@ -97,6 +98,58 @@ def test_a_text_without_a_known_word_is_zeros_and_warned_of(run: Run) -> None:
     assert str(said[0].message) == (
         "2 of 3 rows have no word of the vocabulary (rows 1, 2); what is predicted for them rests on nothing"
     )
+
+
+class Letters:
+    """A model that counts letters."""
+
+    def encode(self, sentences: list[str]) -> NDArray[np.float64]:
+        return np.array([[text.count(letter) for letter in "aeo"] for text in sentences], dtype=float).reshape(-1, 3)
+
+
+def test_vectors_of_encoders_stand_side_by_side_and_are_made_again_from_the_run(run: Run) -> None:
+    encoders = [TfidfSVD.fit(TEXTS, width=2), TfidfSVD.fit(["red car", "old apple"])]
+    features, x = Features.fit(table(), text=["body"], read="vectors", encoders=encoders)
+    np.testing.assert_array_equal(x, np.hstack([encoder.encode(TEXTS) for encoder in encoders]))
+    assert features.width == x.shape[1] == 2 + encoders[1].width
+    features.save(run)
+    opened = Features.open(run)
+    assert opened is not None
+    assert (opened.kind, opened.width, opened.names) == ("vectors", features.width, ("body",))
+    new = read_table({"body": ["red car", "", "apple pie"]})
+    with pytest.warns(UserWarning, match=r"1 of 3 rows have no known word \(row 1\)"):
+        found = opened.rows(new)
+    with pytest.warns(UserWarning, match="rests on nothing"):
+        np.testing.assert_array_equal(found, features.rows(new))
+
+
+def test_an_encoder_is_opened_when_the_first_text_is_read(run: Run) -> None:
+    features, _ = Features.fit(table(), text=["body"], read="vectors", encoders=[GivenModel(Letters(), "letters")])
+    features.save(run)
+    opened = Features.open(run)
+    assert opened is not None
+    assert opened.vectors is not None
+    assert (opened.width, opened.vectors.encoders[0].name) == (3, "letters")
+    with pytest.raises(ValueError, match="the vectors are those of 'letters', a model given in Python"):
+        opened.rows(table())
+
+
+def test_views_of_vectors_are_the_first_encoder_and_the_words() -> None:
+    encoders = [GivenModel(Letters(), "letters"), TfidfSVD.fit(TEXTS)]
+    features, x = Features.fit(table(), text=["body"], read="vectors", encoders=encoders)
+    assert features.vectors is not None
+    assert isinstance(x, np.ndarray)
+    views = features.vectors.views(x, TEXTS)
+    assert list(views) == ["letters", "words"]
+    np.testing.assert_array_equal(views["letters"], encoders[0].encode(TEXTS))
+    assert (views["words"] != tfidf_rows(TEXTS)).nnz == 0
+
+
+def test_encoders_go_with_vectors_and_with_nothing_else() -> None:
+    with pytest.raises(ValueError, match="read is 'vectors' and there are 0 encoders; give encoders="):
+        Features.fit(table(), text=["body"], read="vectors")
+    with pytest.raises(ValueError, match=r"read is 'words' and there are 1 encoders; .* leave them out"):
+        Features.fit(table(), text=["body"], read="words", encoders=[GivenModel(Letters(), "letters")])
 
 
 def test_of_too_many_words_the_most_frequent_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,7 +387,7 @@ def test_damaged_features_are_told(run: Run) -> None:
 
 
 WRONG: list[tuple[dict[str, object], str]] = [
-    ({"read": "word"}, "read is 'word' (did you mean 'words'?); choose from text, words, columns, graph"),
+    ({"read": "word"}, "read is 'word' (did you mean 'words'?); choose from text, words, vectors, columns, graph"),
     ({"read": "text"}, "read is 'text' and text is not given; give text="),
     ({"read": "columns"}, "read is 'columns' and columns is not given; give columns="),
     ({"read": "graph"}, "read is 'graph' and graph is not given; give graph="),

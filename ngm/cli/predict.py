@@ -148,7 +148,7 @@ def _names(given: str, stream: Stream) -> tuple[str, ...]:
 
 
 def _refuse_text(folder: Path, features: Features, said: str | None) -> None:
-    if said is not None and features.kind not in ("text", "words"):
+    if said is not None and features.kind not in ("text", "words", "vectors"):
         reads = "the graph" if features.kind == "graph" else f"the columns {', '.join(features.names)}"
         raise ValueError(f"--text is {said!r}, but {folder} reads {reads}; leave it out")
 

@@ -2,6 +2,7 @@
 
 made      rows and what is odd about some of them
 words     TF-IDF rows of texts
+vectors   vectors of texts, of one encoder or several
 columns   numbers, lists of numbers and categories side by side
 nodes     inputs made from the graph, and those of new nodes from their links
 features  `Features`: one of these, or the texts themselves; fitted, kept in a run folder and opened again
@@ -10,5 +11,6 @@ features  `Features`: one of these, or the texts themselves; fitted, kept in a r
 from ngm.features.features import Features, Read
 from ngm.features.made import Made, Odd, X
 from ngm.features.nodes import How, Nodes
+from ngm.features.vectors import TextVectors
 
-__all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "X"]
+__all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "TextVectors", "X"]

@@ -14,14 +14,17 @@ from ngm.build.reading import column_texts
 from ngm.features.columns import Columns
 from ngm.features.made import Made, X
 from ngm.features.nodes import Nodes
+from ngm.features.vectors import TextVectors
 from ngm.features.words import Words
 from ngm.graph import Graph
 from ngm.names import nearest
 from ngm.run import JSON, Run, load_tensors, save_tensors
 from ngm.tables import Table
 from ngm.tables.stream import Holds
+from ngm.text.encoders import FITTED, Encoder
+from ngm.text.encoders.encoder import OnTexts
 
-Read: TypeAlias = Literal["text", "words", "columns", "graph"]
+Read: TypeAlias = Literal["text", "words", "vectors", "columns", "graph"]
 FORMAT, VERSION = "ngm-features", 1
 _JSON, _ARRAYS = "features.json", "features.safetensors"
 
@@ -94,8 +97,8 @@ class Features:
     [[3.0, 1.0, 0.0]]
 
     Args:
-        kind: "text": the texts themselves; "words": TF-IDF rows of them; "columns": numbers and categories;
-            "graph": rows made from the graph.
+        kind: "text": the texts themselves; "words": TF-IDF rows of them; "vectors": what encoders make of them;
+            "columns": numbers and categories; "graph": rows made from the graph.
         part: What was fitted.
     """
 
@@ -113,13 +116,15 @@ class Features:
         graph: Graph | None = None,
         ids: NDArray[np.generic] | None = None,
         how: str | None = None,
+        encoders: Sequence[Encoder] = (),
         seed: int = 0,
+        progress: OnTexts | None = None,
     ) -> tuple[Features, X]:
         """Looks at all rows of a table, labelled or not, and makes x of them.
 
         Args:
             table: The training table; None where only the graph is read.
-            text: Columns of texts, for "text" and "words"; several are joined by a blank.
+            text: Columns of texts, for "text", "words" and "vectors"; several are joined by a blank.
             columns: Columns for "columns": numbers, which get mean 0 and deviation 1; lists of equally many numbers,
                 left as they are; or texts of at most 100 different values, one entry of x for each.
             read: Which of these.
@@ -127,16 +132,21 @@ class Features:
             ids: (n,) the users' ids of these nodes, by which new nodes say what they are linked to; else 0 to n - 1.
             how: For "graph": "rows", "netmf", "identities", "clusters" or "node2vec"; by default "rows" up to 10,000
                 nodes and "identities" beyond.
+            encoders: For "vectors": from `ngm.text.encoders`; their vectors stand side by side.
             seed: For "graph".
+            progress: For "vectors": called with (texts done, texts in all).
 
         Returns:
             (features, x): x is a list of n texts, or (n, d) float32, dense or sparse.
         """
-        _check(read, table, text, columns, graph, how)
+        _check(read, table, text, columns, graph, how, encoders)
         if graph is not None and read == "graph":
             nodes = Nodes.fit(graph, ids, how, seed)
             return cls(read, nodes), nodes.x
         rows = cast(Table, table)
+        if read == "vectors":
+            vectors = TextVectors.fit(text, encoders)
+            return cls(read, vectors), vectors.read(rows, progress=progress).warn()
         if read == "text":
             part: Part = Strings(tuple(text))
         else:
@@ -157,6 +167,11 @@ class Features:
     def holds(self) -> dict[str, Holds]:
         """What each column must hold: "text", "number" or "numbers" (a list)."""
         return self.part.holds
+
+    @property
+    def vectors(self) -> TextVectors | None:
+        """The encoders, for "vectors"."""
+        return self.part if isinstance(self.part, TextVectors) else None
 
     @property
     def nodes(self) -> Nodes | None:
@@ -206,7 +221,7 @@ class Features:
             )
         kind = cast(Read, content["read"])
         try:
-            arrays = load_tensors(run.folder / _ARRAYS)[0] if kind in ("words", "graph") else {}
+            arrays = load_tensors(run.folder / _ARRAYS)[0] if _has_arrays(kind, content) else {}
             return cls(kind, _OPENED[kind](content, arrays))
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ValueError(f"{file} is damaged ({error}); train again") from None
@@ -215,9 +230,17 @@ class Features:
 _OPENED: dict[Read, Callable[[Mapping[str, JSON], Mapping[str, Tensor]], Part]] = {
     "text": Strings.from_json,
     "words": Words.from_json,
+    "vectors": TextVectors.from_json,
     "columns": Columns.from_json,
     "graph": Nodes.from_json,
 }
+
+
+def _has_arrays(kind: Read, content: Mapping[str, JSON]) -> bool:
+    """Whether there is a file of arrays: not where all encoders are known by their names."""
+    if kind == "vectors":
+        return any(one["encoder"] in FITTED for one in cast("list[dict[str, JSON]]", content["encoders"]))
+    return kind in ("words", "graph")
 
 
 def _check(
@@ -227,12 +250,13 @@ def _check(
     columns: Sequence[str],
     graph: Graph | None,
     how: str | None,
+    encoders: Sequence[Encoder],
 ) -> None:
     """Refuses what is missing, and what would quietly do nothing."""
     known = get_args(Read)
     if read not in known:
         raise ValueError(f"read is {read!r}{nearest(read, known)}; choose from {', '.join(known)}")
-    needs = {"text": "text", "words": "text", "columns": "columns", "graph": "graph"}[read]
+    needs = {"text": "text", "words": "text", "vectors": "text", "columns": "columns", "graph": "graph"}[read]
     given = {"text": bool(text), "columns": bool(columns), "graph": graph is not None}
     if not given[needs]:
         raise ValueError(f"read is {read!r} and {needs} is not given; give {needs}=")
@@ -243,6 +267,9 @@ def _check(
             raise ValueError(f"{name} is given, but read is {read!r}; leave it out")
     if how is not None and read != "graph":
         raise ValueError(f"how is {how!r}, but it is for read='graph'; leave it out")
+    if bool(encoders) != (read == "vectors"):
+        need = "give encoders=" if read == "vectors" else "encoders are for read='vectors'; leave them out"
+        raise ValueError(f"read is {read!r} and there are {len(encoders)} encoders; {need}")
     twice = sorted({name for name in (*text, *columns) if (*text, *columns).count(name) > 1})
     if twice:
         raise ValueError(f"column {twice[0]!r} is named twice; name each once")

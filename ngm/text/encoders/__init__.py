@@ -10,7 +10,7 @@ given       a model or vectors of the user's
 choice      one by name, or the best that can be had
 """
 
-from ngm.text.encoders.choice import ENCODERS, Choice, choose_encoder, fit_encoder, open_encoder
+from ngm.text.encoders.choice import ENCODERS, FITTED, Choice, choose_encoder, fit_encoder, open_encoder
 from ngm.text.encoders.encoder import Encoder, EncoderUnavailableError
 from ngm.text.encoders.given import GivenModel, GivenVectors
 from ngm.text.encoders.minilm import MiniLM
@@ -20,6 +20,7 @@ from ngm.text.encoders.word_means import WordMeans
 
 __all__ = [
     "ENCODERS",
+    "FITTED",
     "Choice",
     "Encoder",
     "EncoderUnavailableError",

@@ -19,6 +19,8 @@ from ngm.text.encoders.word_means import WordMeans
 
 Name: TypeAlias = Literal["minilm", "minilm-int8", "minilm-static", "glove", "tfidf"]
 ENCODERS: tuple[str, ...] = get_args(Name)
+FITTED: tuple[str, ...] = ("minilm-static", "glove", "tfidf")
+"""Those that learn weights of words from the training texts, so that they have arrays to keep."""
 
 _CHARACTERS_A_SECOND = 15_000  # of one thread through MiniLM, on an ordinary machine
 _PATIENCE = 600  # seconds of encoding, from which on static vectors are taken
@@ -59,7 +61,7 @@ def fit_encoder(name: str, texts: Sequence[str], *, seed: int = 0, progress: Pro
 
 
 def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | None = None) -> Choice:
-    """The best encoder that can be had: MiniLM, its static form for very many texts, GloVe, else TF-IDF.
+    """The best encoder that can be had: MiniLM, its static form for very many texts, else TF-IDF.
 
     Args:
         texts: The training texts, labelled or not.
@@ -68,18 +70,12 @@ def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | 
     """
     seconds = sum(map(len, texts)) / (_CHARACTERS_A_SECOND * torch.get_num_threads())
     many = seconds > _PATIENCE
-    lacks = ""
-    for name in ("minilm-static" if many else "minilm", "glove"):
-        try:
-            encoder = fit_encoder(name, texts, seed=seed, progress=progress)
-        except EncoderUnavailableError as error:
-            lacks = lacks or str(error)
-            continue
-        if lacks:
-            return Choice(encoder, f"MiniLM is not available ({lacks})")
-        slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
-        return Choice(encoder, slow if many else "sentence vectors are the best start with few labels")
-    return Choice(TfidfSVD.fit(texts, seed=seed), f"neither MiniLM nor GloVe is available ({lacks})")
+    try:
+        encoder = fit_encoder("minilm-static" if many else "minilm", texts, progress=progress)
+    except EncoderUnavailableError as error:
+        return Choice(TfidfSVD.fit(texts, seed=seed), f"MiniLM is not available: {error}")
+    slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
+    return Choice(encoder, slow if many else "sentence vectors are the best start with few labels")
 
 
 def open_encoder(
