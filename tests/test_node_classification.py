@@ -116,6 +116,15 @@ def test_more_labels_hold_those_of_fewer_and_the_scored_nodes_stay() -> None:
     assert few_label_split(y, 2, seed=4, validation=10, test=20)[2].tolist() != few[2].tolist()
 
 
+def test_parts_do_not_follow_data_that_was_made_by_the_same_seed() -> None:
+    y = np.zeros(10_000, dtype=np.int64)
+    y[np.random.default_rng(0).permutation(10_000)[:2_000]] = 1  # as minesweeper has its mines
+    for seed in range(3):
+        _, validation, test = few_label_split(y, 5, seed)
+        assert 0.1 < y[validation].mean() < 0.3
+        assert 0.15 < y[test].mean() < 0.25
+
+
 def test_a_class_with_too_few_nodes_is_named() -> None:
     y = np.array([0] * 20 + [7] * 2)
     with pytest.raises(ValueError, match=r"class 7 has \d nodes beside 3 test .* labels_per_class is 3; draw fewer"):

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from battery_parts.methods import METHODS
-from battery_parts.problems import MULTI_LABEL, TEXTS, Part, columns, problem
+from battery_parts.problems import MULTI_LABEL, PROTOCOL, TEXTS, Part, columns, problem
 from battery_parts.texts import INPUTS
 from ngm.files import file_written_whole
 from ngm.metrics import accuracy, f1
@@ -44,9 +44,9 @@ class Cell:
 
     @property
     def version(self) -> str:
-        """Of the row's settings and, for texts, of the inputs."""
+        """Of the protocol, of the row's settings and, for texts, of the inputs."""
         inputs = f"-{INPUTS}" if self.dataset in TEXTS else ""
-        return f"{METHODS[self.row].version}{inputs}"
+        return f"{PROTOCOL}.{METHODS[self.row].version}{inputs}"
 
     def file(self, work: Path) -> Path:
         """Where its result is kept."""
