@@ -13,7 +13,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import battery
-from battery_parts import cells, problems, summary, tables
+from battery_parts import cells, problems, summary, tables, texts
 from battery_parts.cells import Cell, Result
 from battery_parts.methods import METHODS, Method, scaled
 from battery_parts.problems import Problem
@@ -59,15 +59,36 @@ def test_text_parts_are_apart_and_hold_enough_of_each_class(monkeypatch: Patch) 
     monkeypatch.setattr(problems, "_TRAIN_TEXTS", 120)
     monkeypatch.setattr(problems, "_VALIDATION_TEXTS", 40)
     y = np.array([0] * 400 + [1] * 40 + [-1] * 60 + [0] * 30 + [1] * 30)
-    texts, none = [f"text {i}" for i in range(len(y))], np.zeros(0, dtype=np.int64)
-    data = Dataset("texts", texts, y, None, np.arange(500), none, np.arange(500, 560), ("a", "b"))
+    given, none = [f"text {i}" for i in range(len(y))], np.zeros(0, dtype=np.int64)
+    data = Dataset("texts", given, y, None, np.arange(500), none, np.arange(500, 560), ("a", "b"))
     train, validation, test = problems.text_parts(data)
     assert (len(train), len(validation), len(test)) == (120, 40, 60)
     assert not set(train) & set(validation)
     assert (y[np.concatenate([train, validation])] >= 0).all()
     assert (y[train] == 1).sum() >= 25
-    official = Dataset("texts", texts, y, None, np.arange(440), np.arange(480, 500), np.arange(500, 560), ("a", "b"))
+    official = Dataset("texts", given, y, None, np.arange(440), np.arange(480, 500), np.arange(500, 560), ("a", "b"))
     assert problems.text_parts(official)[1].tolist() == list(range(480, 500))
+
+
+def test_texts_are_encoded_once_and_graph_and_words_are_of_training_texts(tmp_path: Path, monkeypatch: Patch) -> None:
+    encoded: list[int] = []
+
+    class Lengths:
+        def encode(self, given: list[str]) -> np.ndarray:  # type: ignore[type-arg]
+            return np.array([[len(text), 1.0] for text in given], dtype=np.float32)
+
+    def fit(name: str, given: list[str]) -> Lengths:
+        encoded.append(len(given))
+        return Lengths()
+
+    monkeypatch.setattr(texts, "fit_encoder", fit)
+    given = ["a", "bb", "ccc", "dddd", "eeeee"]
+    for _ in range(2):
+        rows, graph = texts.vectors_of("few", given, 3, 1, tmp_path)
+        assert (rows.shape, graph.num_nodes) == ((5, 4), 3)
+    assert encoded == [3, 3]  # two encoders, once each
+    texts.vectors_of("few", [*given[:4], "other"], 3, 1, tmp_path)
+    assert len(encoded) == 4
 
 
 def test_counts_get_unit_rows_and_numbers_are_standardised_by_training_rows() -> None:
@@ -83,8 +104,8 @@ def test_counts_get_unit_rows_and_numbers_are_standardised_by_training_rows() ->
 
 @pytest.mark.parametrize("row", METHODS)
 def test_every_row_beats_chance_on_digits(row: str, digits: Dataset, tmp_path: Path, monkeypatch: Patch) -> None:
-    if row in ("strong", "default"):
-        pytest.skip("has tests of its own, and takes long")
+    if row in ("strong", "default", "minilm"):
+        pytest.skip("has tests of its own and takes long, or wants texts")
     drawn = problems.problem("digits", 5, 0, "validation", tmp_path)
     if row in ("paper", "propagation-student"):
         drawn = Problem(drawn.x, drawn.y, drawn.labeled, _within_classes(drawn), drawn.x_new, drawn.y_new, 10)
@@ -115,6 +136,17 @@ def test_rows_that_label_spreading_does_not_reach_are_no_class_in_particular() -
     assert (scores[:30].argmax(axis=1) == 0).all()
     assert (scores[30:60].argmax(axis=1) == 1).all()
     assert 0.2 < scores[60:].argmax(axis=1).mean() < 0.8
+
+
+def test_rows_of_zeros_do_not_stand_between_the_others_in_label_spreading() -> None:
+    x = np.zeros((90, 80), dtype=np.float32)
+    for row in range(60):  # each shares a word with the next of its class
+        x[row, [row % 30, (row + 1) % 30]] = 1
+        x[row, 40 if row < 30 else 41] = 0.5
+    y, graph = np.repeat([0, 1, 0], 30), Graph.from_edges([[0, 1]], num_nodes=90)
+    some = sp.csr_matrix(x)
+    scores = METHODS["label-spreading"].run(Problem(some, y, np.array([0, 30]), graph, some[:60], y[:60], 2), 0)
+    assert (scores.argmax(axis=1) == y[:60]).mean() > 0.9
 
 
 @pytest.fixture
@@ -156,6 +188,8 @@ def test_other_parts_are_other_cells(tmp_path: Path) -> None:
     assert problems.columns("blogcatalog", [1, 2], [10]) == [10]
     rows = {cell.row for cell in cells.cells(["blogcatalog"], [1], [10], 1, list(METHODS), "test")}
     assert rows == {"logistic-regression", "plain", "paper", "default"}
+    for dataset, there in (("trec", True), ("acm", False)):
+        assert ("minilm" in {cell.row for cell in cells.cells([dataset], [1], [], 1, list(METHODS), "test")}) == there
 
 
 def test_a_row_that_fails_is_named_and_the_others_go_on(counted: list[int], tmp_path: Path, monkeypatch: Patch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import traceback
@@ -17,7 +18,7 @@ from pathlib import Path
 import torch
 
 from battery_parts.methods import METHODS
-from battery_parts.problems import MULTI_LABEL, PROTOCOL, TEXTS, Part, columns, problem
+from battery_parts.problems import MULTI_LABEL, PROTOCOL, TEXTS, Part, columns, prepare, problem
 from battery_parts.texts import INPUTS
 from ngm.files import file_written_whole
 from ngm.metrics import accuracy, f1
@@ -83,7 +84,8 @@ def cells(
         for draw in range(draws)
         for count in columns(dataset, list(labels), list(shares))
         for row in rows
-        if dataset not in MULTI_LABEL or METHODS[row].multi_label
+        if (dataset not in MULTI_LABEL or METHODS[row].multi_label)
+        and (dataset in TEXTS or not METHODS[row].only_texts)
     ]
 
 
@@ -136,6 +138,9 @@ def run(cell: Cell, work: Path) -> Result:
 
 def run_all(left: Sequence[Cell], work: Path, workers: int) -> list[str]:
     """Runs cells in processes of one thread each, a line on standard error for each; what failed, in words."""
+    torch.set_num_threads(os.cpu_count() or 1)
+    for dataset in dict.fromkeys(cell.dataset for cell in left):
+        prepare(dataset, work)
     groups = [list(group) for _, group in groupby(left, key=lambda cell: (cell.dataset, cell.draw))]
     if workers == 1:
         return [line for group in groups for line in _run_group(group, work)]

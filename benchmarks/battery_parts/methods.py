@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from battery_parts.problems import Problem, Rows
+from battery_parts.texts import MINILM_WIDTH
 from ngm import LabelPropagation, NGMClassifier
 from ngm.networks.input_scaling import choose_input_scaling
 
@@ -37,6 +38,7 @@ class Method:
         run: (problem, seed) -> scores of the new rows.
         version: Of its settings.
         multi_label: Whether it also takes several labels a node.
+        only_texts: Whether it runs on texts alone.
         by_default: Whether it runs where `--rows` does not name it.
         ours: Whether its scores change with the code of this library.
     """
@@ -45,6 +47,7 @@ class Method:
     run: Callable[[Problem, int], Scores]
     version: int = 1
     multi_label: bool = False
+    only_texts: bool = False
     by_default: bool = True
     ours: bool = True
 
@@ -64,6 +67,13 @@ def logistic_regression(problem: Problem, seed: int) -> Scores:
     return _by_class(model.predict_proba(x_new), model.classes_, problem.num_classes)
 
 
+def logistic_regression_on_minilm(problem: Problem, seed: int) -> Scores:
+    """On the MiniLM vectors alone, as they are: what is usually tried first on texts."""
+    x, x_new = problem.x[:, :MINILM_WIDTH], problem.x_new[:, :MINILM_WIDTH]
+    model = LogisticRegression(C=_C, max_iter=300).fit(x[problem.labeled], problem.y[problem.labeled])
+    return _by_class(model.predict_proba(x_new), model.classes_, problem.num_classes)
+
+
 def self_training(problem: Problem, seed: int) -> Scores:
     """scikit-learn's, around the same logistic regression."""
     x, x_new = scaled(problem)
@@ -76,13 +86,15 @@ def self_training(problem: Problem, seed: int) -> Scores:
 def label_spreading(problem: Problem, seed: int) -> Scores:
     """scikit-learn's, over the k nearest rows of x; new rows take the mean of theirs.
 
+    Unlabelled rows of zeros are left out: among rows of length 1 they would be nearest to all, and no label gets past.
     Where no label reaches any of a row's neighbours, scikit-learn has NaN and then says the first class, which happens
     to be the largest in some data sets; here such a row gets a class at random.
     """
     x, x_new = scaled(problem)
     model = LabelSpreading(kernel="knn", n_neighbors=_NEIGHBORS, alpha=_ALPHA, max_iter=100)
+    useful = (np.asarray(abs(x).sum(axis=1)).ravel() > 0) | (problem.y_seen >= 0)
     with _quiet():  # it divides by 0 for rows that no label reaches
-        model.fit(x, problem.y_seen)
+        model.fit(x[useful], problem.y_seen[useful])
         proba = np.nan_to_num(model.predict_proba(x_new))
     unreached = np.flatnonzero(proba.sum(axis=1) == 0)
     proba[unreached, np.random.default_rng(seed).integers(proba.shape[1], size=len(unreached))] = 1
@@ -125,6 +137,7 @@ def ceiling(problem: Problem, seed: int) -> Scores:
 
 METHODS = {
     "logistic-regression": Method("logistic regression", logistic_regression, multi_label=True, ours=False),
+    "minilm": Method("logistic regression on MiniLM", logistic_regression_on_minilm, only_texts=True, ours=False),
     "self-training": Method("self-training", self_training, ours=False),
     "label-spreading": Method("label spreading", label_spreading, ours=False),
     "plain": Method("plain network", plain_network, multi_label=True),

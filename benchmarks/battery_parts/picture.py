@@ -17,6 +17,7 @@ from ngm.files import file_written_whole
 _COLUMNS = 4
 _LOOKS: dict[str, dict[str, Any]] = {
     "logistic-regression": {"color": "#8a8f98", "marker": "o"},
+    "minilm": {"color": "#a0653a", "marker": "1", "linestyle": "--"},
     "self-training": {"color": "#3a9d5d", "marker": "^"},
     "label-spreading": {"color": "#c98a1b", "marker": "v"},
     "plain": {"color": "#5c6470", "marker": "x", "linestyle": "--"},

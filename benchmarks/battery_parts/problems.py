@@ -93,6 +93,14 @@ def problem(dataset: str, labels: int, draw: int, part: Part, cache: Path) -> Pr
     return _texts(dataset, labels, draw, part, cache) if dataset in TEXTS else _nodes(dataset, labels, draw, part)
 
 
+def prepare(dataset: str, cache: Path) -> None:
+    """Makes and keeps the vectors of a data set, so that processes that run at once need not."""
+    if dataset in TEXTS:
+        _text_inputs(dataset, cache)
+    elif dataset in MULTI_LABEL:
+        _node_vectors(dataset, cache)
+
+
 @lru_cache(maxsize=1)
 def _loaded(name: str) -> Dataset:
     return load(name)
@@ -162,7 +170,7 @@ def _text_inputs(name: str, cache: Path) -> tuple[Rows, Graph]:
 @lru_cache(maxsize=1)
 def _node_vectors(name: str, cache: Path) -> NDArray[np.float32]:
     """(n, 128) NetMF vectors of the whole graph, computed once."""
-    file = cache / f"{name}-netmf-128.npy"
+    file = cache / "vectors" / f"{name}-netmf-128.npy"
     if not file.exists():
         graph = _loaded(name).graph
         if graph is None:

@@ -12,7 +12,7 @@ from battery_parts.cells import Result
 from battery_parts.methods import METHODS, SIMPLE
 from battery_parts.problems import DATASETS, MULTI_LABEL
 
-UNRANKED = ("ceiling",)  # it has labels that the others have not
+UNRANKED = ("ceiling", "minilm")  # one has labels that the others have not, one is not everywhere
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ Means = Mapping[tuple[str, int, str], dict[str, float]]
 
 
 def means_of(scores: Iterable[Score]) -> Means:
-    """Means of the rows that compete: all but the ceiling."""
+    """Means of the rows that compete."""
     found: dict[tuple[str, int, str], dict[str, float]] = {}
     for score in scores:
         if score.row not in UNRANKED:

@@ -1,36 +1,42 @@
-"""Texts as rows of numbers, the same for every method, and the kNN graph over the training texts."""
+"""Texts as rows of numbers, the same for every method, and the kNN graph over the training texts.
+
+A row is the MiniLM vector of a text and, beside it, its TF-IDF reduced to 200 numbers, both of length 1. Encoding takes
+minutes, so vectors are kept in the work folder under a digest of the texts.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfVectorizer
+from numpy.typing import NDArray
 
-from ngm import Graph, sparse_graph
+from ngm import Graph, knn_graph
+from ngm.files import file_written_whole
+from ngm.text.encoders import fit_encoder
 
-INPUTS = "tfidf"  # part of the version of every cell on texts: other inputs, other cells
+INPUTS = "minilm-tfidf"  # part of the version of every cell on texts: other inputs, other cells
+MINILM_WIDTH = 384
 
 
-def vectors_of(name: str, texts: list[str], train: int, neighbors: int, cache: Path) -> tuple[sp.csr_matrix, Graph]:
-    """(rows of all texts, graph of the training texts).
+def vectors_of(
+    name: str, texts: list[str], train: int, neighbors: int, cache: Path
+) -> tuple[NDArray[np.float32], Graph]:
+    """((n, 584) rows of all texts, graph of the training texts).
 
     Args:
         name: Of the data set; names files in the cache.
-        texts: Training, validation and test texts in this order.
-        train: How many of them are training texts; only these are looked at to make words into columns.
-        neighbors: k of the graph.
-        cache: Folder for vectors that take long to compute.
+        texts: n training, validation and test texts in this order.
+        train: How many of them are training texts; only from these TF-IDF is learned.
+        neighbors: k of the graph, by cosine of the whole rows.
+        cache: Folder for the vectors.
     """
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, 2), max_features=20_000)
-    words.fit(texts[:train])
-    rows = sp.csr_matrix(words.transform(texts), dtype=np.float32)
-    return rows, _graph(rows[:train], neighbors)
-
-
-def _graph(rows: sp.csr_matrix, neighbors: int) -> Graph:
-    """A text without a word of the others is left alone; `sparse_graph` takes no empty rows."""
-    ids = np.flatnonzero(np.diff(rows.indptr))
-    found = sparse_graph(rows[ids], k=neighbors)
-    return Graph.from_edges(ids[found.edges.numpy()], found.weight, num_nodes=rows.shape[0])
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
+    file = cache / "vectors" / f"{name}-{INPUTS}-{train}-{digest}.npy"
+    if not file.exists():
+        parts = [fit_encoder(encoder, texts[:train]).encode(texts) for encoder in ("minilm", "tfidf")]
+        with file_written_whole(file) as written, written.open("wb") as stream:
+            np.save(stream, np.hstack(parts))
+    rows: NDArray[np.float32] = np.load(file)
+    return rows, knn_graph(rows[:train], k=neighbors)
