@@ -49,6 +49,7 @@ LAYERS = [
     "features",
     "evidence",
     "training",
+    "recipes",
     "logs",
     "methods",
     "comparators",

@@ -25,7 +25,7 @@ def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
 
 def test_an_unknown_recipe_is_refused_with_a_guess(data) -> None:
     x, y, graph = data
-    words = r"^unknown recipe 'strang' \(did you mean 'strong'\?\); choose from paper, strong$"
+    words = r"^unknown recipe 'strang' \(did you mean 'strong'\?\); choose from auto, paper, strong$"
     with pytest.raises(ValueError, match=words):
         NGMClassifier(recipe="strang").fit(x, y, graph=graph)
 

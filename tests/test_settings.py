@@ -62,7 +62,7 @@ def test_types_are_those_of_the_fields() -> None:
     assert [name for name, kind in kinds.items() if kind is tuple] == ["hidden"]
     assert kinds["alpha_ll"] is kinds["validation"] is kinds["clip"] is float
     choices = {name: tuple(s.choices) for name, s in settings().items() if s.choices}
-    assert choices["recipe"] == ("paper", "strong")
+    assert choices["recipe"] == ("auto", "paper", "strong")
     assert choices["dtype"] == ("float32", "float64")
     assert set(choices) == {
         *("network", "recipe", "distance", "optimizer", "influence", "scaling", "sampling", "labels", "dtype"),

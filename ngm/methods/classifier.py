@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from torch import Tensor
+from torch.nn import functional as F
 
-from ngm.distributed import from_first
+from ngm.distributed import from_first, rank_and_world
 from ngm.evidence import label_set
 from ngm.graph import Graph
 from ngm.methods.checks import one_graph
@@ -22,8 +23,11 @@ from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given, Texts
 from ngm.methods.targets import Task, as_array, encode_classes, labeled_accuracy, unlabeled_rows
 from ngm.methods.teachers import taught
-from ngm.methods.texts import text_targets
+from ngm.methods.texts import own_views, text_targets
 from ngm.metrics import accuracy, f1
+from ngm.networks.input_scaling import Table
+from ngm.recipes.auto import soft_targets
+from ngm.recipes.targets import Targets
 from ngm.rows import Inputs
 from ngm.run import JSON
 
@@ -189,6 +193,27 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         else:
             words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.seed)
         return from_first(words), from_first(told)
+
+    def _soft_targets(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        views: Mapping[str, Table],
+        sample_weight: ArrayLike | None,
+    ) -> tuple[Tensor, Tensor]:
+        several, count = self.task_ == "labels", len(self.classes_)
+        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), count)
+        taught = torch.zeros(len(labeled), dtype=torch.bool)
+        soft = torch.zeros(len(labeled), count)
+        if rank_and_world()[0] == 0:
+            weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float32)
+            given = Targets(values.numpy().astype(np.float32), several, weight)
+            every = {**own_views(inputs), **views}
+            labels, mask, self.teachers_ = soft_targets(every, graphs, given, labeled.numpy(), self.seed)
+            soft, taught = torch.from_numpy(labels), torch.from_numpy(mask)
+        return from_first(soft), from_first(taught)
 
     def _squash(self, logits: Tensor) -> Tensor:
         return torch.sigmoid(logits) if self.task_ == "labels" else torch.softmax(logits, dim=1)

@@ -30,9 +30,11 @@ from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.methods.witness import Witness
-from ngm.networks.input_scaling import ScalingName
+from ngm.networks.input_scaling import ScalingName, Table
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
+from ngm.recipes.auto import check_views, weight_of_taught
+from ngm.recipes.stacking import TeacherReport
 from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
 from ngm.run import JSON, Run
 from ngm.sampling import EdgeLoader, Labels, Sampling
@@ -95,6 +97,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         graph: Graph | Sequence[Graph] | None = None,
         sample_weight: ArrayLike | None = None,
         on_epoch: Callable[[Epoch], None] | None = None,
+        views: Mapping[str, Table] | None = None,
     ) -> NGMEstimator:
         """Trains the network on labelled and unlabelled rows joined by the graph.
 
@@ -105,6 +108,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             graph: One graph over the rows, a list of graphs, or none for a plain network.
             sample_weight: (n,) weight of each labelled row.
             on_epoch: Called with each epoch's record: cost terms, |h|, validation metric, seconds.
+            views: Name -> (n, d) table: further descriptions of the rows (sentence vectors, say) for the teachers of
+                recipe "auto"; prediction does without them.
 
         Returns:
             The estimator itself, fitted.
@@ -118,6 +123,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if isinstance(inputs, Texts):
             check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)
+        further = check_views(views, num_rows(inputs))
         held_out = hold_out(self, inputs, targets, labeled)
         self.num_validation_, self.num_given_ = len(held_out.y), int(held_out.labeled.sum())
         self._measure(targets, held_out.labeled, sample_weight)
@@ -135,12 +141,19 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             loss.check(self.network_, loader.totals)
             kept = self.folder is not None and rank == 0
             y_known = targets[labeled], labeled, getattr(self, "classes_", None)
-            data = saving.checked_digests(self, inputs, y_known, held_out, sample_weight, graphs) if kept else {}
+            data = (
+                saving.checked_digests(self, inputs, y_known, held_out, sample_weight, graphs, further) if kept else {}
+            )
             witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
-            if self.recipe == "strong":
+            self.teachers_: TeacherReport | None = None
+            if self.recipe == "strong" or (self.recipe == "auto" and graphs):
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
-                targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
+                if self.recipe == "strong":
+                    targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
+                else:
+                    weight, sample_weight = sample_weight, weight_of_taught(sample_weight, told)
+                    targets, told = self._soft_targets(inputs, targets, told, useful, further, weight)
                 if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
                     told = told & ~(labeled & ~held_out.labeled) & inputs.filled
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
@@ -259,6 +272,18 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Without a graph that tells anything (`some` says whether any was given) they are what they were.
         """
         raise ValueError(f"recipe is 'strong', which is for classes; {type(self).__name__} takes recipe='paper'")
+
+    def _soft_targets(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        views: Mapping[str, Table],
+        sample_weight: ArrayLike | None,
+    ) -> tuple[Tensor, Tensor]:
+        """The default recipe's targets: (soft labels (n, C), (n,) mask of the nodes that have any)."""
+        return targets, labeled
 
     def _loss(self, graphs: int, used: Sequence[bool] = ()) -> NGMLoss:
         """A regularizer per graph, with alphas of 0 where it is not used; an alpha as a list has an entry per graph."""

@@ -14,7 +14,7 @@ from ngm.networks.input_scaling import ScalingName
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
-Recipe = Literal["paper", "strong"]
+Recipe = Literal["auto", "paper", "strong"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
+RECIPES = {"auto": replace(RECIPES["strong"], input_scaling=None), **RECIPES}
 TEXT_RECIPES: dict[str, Settings] = {
     "paper": replace(
         RECIPES["paper"],
@@ -104,6 +105,9 @@ TEXT_RECIPES: dict[str, Settings] = {
         cut=0.3,
     ),
 }
+
+
+TEXT_RECIPES = {"auto": TEXT_RECIPES["strong"], **TEXT_RECIPES}
 
 
 def resolve(estimator: NGMEstimator) -> Settings:

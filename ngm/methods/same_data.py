@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ngm.graph import Graph
 from ngm.hashing import digest
+from ngm.networks.input_scaling import Table
 from ngm.rows import Inputs, num_rows
 from ngm.run import JSON
 
@@ -25,6 +26,7 @@ _PARTS = {
     "validation": "other validation rows",
     "sample_weight": "another sample_weight",
     "thesaurus": "another thesaurus",
+    "views": "other views",
 }
 _REMEDY = "resume with the same data, or train anew: overwrite=True (--overwrite), or another folder"
 
@@ -37,6 +39,7 @@ def data_digests(
     graphs: Sequence[Graph],
     thesaurus: object,
     recomputed: Collection[str] = (),
+    views: Mapping[str, Table] | None = None,
 ) -> dict[str, JSON]:
     """What `config.json` keeps under `data`.
 
@@ -49,6 +52,7 @@ def data_digests(
         thesaurus: As the setting is.
         recomputed: Parts ("x", "graphs") that were made from others that are checked; their last digits may depend on
             the machine, so they are noted but not compared.
+        views: Further tables, a row per node in each.
     """
     apart = digest(held_out.x, held_out.y, held_out.labeled) if held_out.any else None
     return {
@@ -63,6 +67,7 @@ def data_digests(
         "graphs": [
             {"edges": g.num_edges, "digest": digest(g.num_nodes, g.directed, g.edges, g.weight)} for g in graphs
         ],
+        **({"views": digest(dict(views))} if views else {}),
         "recomputed": cast(JSON, sorted(recomputed)),
     }
 
@@ -87,7 +92,7 @@ def check_same_data(before: JSON, now: Mapping[str, JSON], folder: Path) -> None
     if before["rows"] != now["rows"]:
         raise _refused(folder, f"{before['rows']:,} rows, now there are {now['rows']:,}")
     for name, other in _PARTS.items():
-        if before.get(name) != now[name] and name not in recomputed:
+        if before.get(name) != now.get(name) and name not in recomputed:
             raise _refused(folder, other)
     if before["graphs"] != now["graphs"] and "graphs" not in recomputed:
         raise _refused(folder, _other_graph(before["graphs"], cast("list[dict[str, JSON]]", now["graphs"])))

@@ -20,6 +20,8 @@ from ngm.locks import folder_lock
 from ngm.methods.readers import Reader, reads_texts
 from ngm.methods.recipes import Settings, resolve
 from ngm.methods.same_data import check_same_data, data_digests
+from ngm.networks.input_scaling import Table
+from ngm.recipes.stacking import TeacherReport
 from ngm.rows import Inputs
 from ngm.run import JSON, Run
 from ngm.training import History, load_into
@@ -75,6 +77,7 @@ def checked_digests(
     held_out: HeldOut,
     sample_weight: ArrayLike | None,
     graphs: Sequence[Graph],
+    views: Mapping[str, Table],
 ) -> dict[str, JSON]:
     """What tells the data from other data; refuses it if the folder is of other data, or not to be replaced.
 
@@ -85,9 +88,10 @@ def checked_digests(
         held_out: Validation rows.
         sample_weight: (n,) or None.
         graphs: Over the rows.
+        views: Further tables, a row per node in each.
     """
     check_folder(estimator)  # before anything is read
-    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, estimator._recomputed)
+    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, estimator._recomputed, views)
     check_folder(estimator, data)
     return data
 
@@ -127,6 +131,7 @@ def finish(estimator: NGMEstimator, run: Run) -> None:
             **{key: getattr(estimator, name) for key, name in _COUNTS.items() if hasattr(estimator, name)},
             "edges": cast(JSON, dict(estimator.edges_by_kind_)),
             "graphs_used": cast(JSON, list(estimator.graphs_used_)),
+            **({"teachers": teachers_as_json(estimator.teachers_)} if estimator.teachers_ else {}),
         },
     )
     run.write("model.json", _model(estimator))
@@ -178,6 +183,7 @@ def load(
         setattr(estimator, _COUNTS[key], metrics[key])
     estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
     estimator.graphs_used_ = cast("list[bool]", metrics.get("graphs_used", []))
+    estimator.teachers_ = teachers_from_json(metrics.get("teachers"))
     return estimator
 
 
@@ -202,6 +208,38 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
         estimator.n_features_in_ = model["in_features"]
     if model.get("feature_names") is not None:
         estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
+
+
+def teachers_as_json(report: TeacherReport) -> dict[str, JSON]:
+    """What `metrics.json` keeps of the teachers; a score without held-out labels is null."""
+    return {
+        "weights": cast(JSON, dict(report.weights)),
+        "scores": {name: _score(score) for name, score in report.scores.items()},
+        "score": _score(report.score),
+        "interval": cast(JSON, list(report.interval)),
+        "held_out": report.num_held_out,
+        "assortativity": cast(JSON, list(report.assortativity)),
+    }
+
+
+def teachers_from_json(content: JSON) -> TeacherReport | None:
+    """Takes back what `teachers_as_json` gave."""
+    if not isinstance(content, dict):
+        return None
+    found = cast("dict[str, dict[str, float]]", content)
+    scores = {name: float("nan") if score is None else score for name, score in found["scores"].items()}
+    score = content["score"]
+    return TeacherReport(
+        found["weights"],
+        scores,
+        float("nan") if score is None else cast(float, score),
+        cast(int, content["held_out"]),
+        cast("list[float]", content["assortativity"]),
+    )
+
+
+def _score(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:

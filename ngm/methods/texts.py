@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
+import numpy as np
+import scipy.sparse as sp
 from torch import Tensor
 
 from ngm.graph import Graph
 from ngm.methods.checks import one_graph
 from ngm.methods.readers import Reader, Texts
 from ngm.methods.soft_labels import soft_labels
+from ngm.networks.input_scaling import Table
 from ngm.rows import Inputs
 from ngm.text.cuts import Cut
 from ngm.text.ragged import Ragged
 from ngm.text.rewritten import Rewritten
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.vectors import WordVectors, document_vectors
+from ngm.text.words import tfidf_rows
 
 
 def shown_texts(
@@ -42,6 +47,21 @@ def shown_texts(
         synonyms = thesaurus if isinstance(thesaurus, Thesaurus) else Thesaurus.read(thesaurus)
         rows = Rewritten(inputs.strings, synonyms, reader.read, seed)
     return Cut(rows, cut, seed) if cut else rows
+
+
+def own_views(inputs: Inputs) -> dict[str, Table]:
+    """What teachers can look at without being given anything further.
+
+    A table is a view itself; texts are TF-IDF rows and, where word vectors came with them, means of these. Inputs of
+    one's own are none.
+    """
+    if isinstance(inputs, Texts):
+        words: dict[str, Table] = {"words": tfidf_rows(inputs.strings)}
+        if inputs.vectors is not None:
+            words["word vectors"] = document_vectors(inputs.strings, inputs.vectors, idf=True).vectors
+        return words
+    table = sp.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.ndim == 2)
+    return {"features": cast(Table, inputs)} if table else {}
 
 
 def text_targets(

@@ -64,7 +64,7 @@ def useful_graphs(
     used = [True] * len(graphs)
     given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
     judged = [i for i, graph in enumerate(graphs) if int((graph.weight > 0).sum()) >= FEWEST]
-    if given or not judged or (estimator.recipe == "paper" and not any(loss.kinds)):
+    if given or not judged or estimator.recipe == "auto" or (estimator.recipe == "paper" and not any(loss.kinds)):
         return used
     eyes = Eyes(estimator, inputs, targets, labeled, loss)
     seen = {i: eyes.agreement(graphs[i]) for i in judged}

@@ -1,0 +1,1 @@
+"""Recipes turn a problem with few labels into targets for all nodes: teachers, their weights, soft labels."""

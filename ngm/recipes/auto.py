@@ -1,0 +1,86 @@
+"""The default recipe: cheap teachers, weighed by labels that they have not seen, label every node softly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ngm.arguments import short_repr
+from ngm.graph import Graph
+from ngm.networks.input_scaling import Table
+from ngm.recipes.stacking import TeacherReport, stack_teachers
+from ngm.recipes.targets import Mask, Targets
+from ngm.recipes.views import Floats, NodeViews, scaled_features
+
+
+def soft_targets(
+    views: Mapping[str, Table], graphs: Sequence[Graph], targets: Targets, labeled: Mask, seed: int
+) -> tuple[Floats, Mask, TeacherReport]:
+    """Soft labels for the nodes that take part: those with an edge or a label.
+
+    Args:
+        views: View name -> (n, d) rows of the nodes, as they are; may be none.
+        graphs: At least one, over the n nodes.
+        targets: Labels.
+        labeled: (n,) mask of those that may be learned from.
+        seed: Same seed, same labels.
+
+    Returns:
+        ((n, C) probabilities, (n,) mask of the nodes that have any, what the teachers were worth).
+    """
+    joined = torch.stack([graph.degree > 0 for graph in graphs]).any(dim=0).numpy()
+    taught: Mask = labeled | joined
+    ids = np.flatnonzero(taught)
+    rows = {name: scaled_features(view if taught.all() else view[ids]) for name, view in views.items()}
+    inside = [graph if taught.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
+    nodes = NodeViews(rows, inside)
+    stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
+    soft_labels = targets.values * labeled[:, None]
+    soft_labels[ids] = stack.soft_labels
+    return soft_labels, taught, stack.report
+
+
+def weight_of_taught(sample_weight: ArrayLike | None, labeled: Tensor) -> ArrayLike | None:
+    """(n,) weights for training on soft labels: labelled nodes have their own, all others the mean of these."""
+    if sample_weight is None:
+        return None
+    weight, own = np.asarray(sample_weight, dtype=np.float64).copy(), labeled.numpy()
+    if weight.shape == own.shape and own.any():
+        weight[~own] = weight[own].mean()
+    return weight
+
+
+def check_views(views: Mapping[str, object] | None, num_nodes: int) -> dict[str, Table]:
+    """The views as arrays or sparse rows; refuses what has not one row of finite numbers per node.
+
+    Args:
+        views: View name -> (n, d), as `fit` takes them.
+        num_nodes: Number of rows n that each must have.
+    """
+    if views is None:
+        return {}
+    if not isinstance(views, Mapping):
+        raise ValueError(f"views is {short_repr(views)}; give a mapping from names to tables with a row per node")
+    return {str(name): _checked(str(name), view, num_nodes) for name, view in views.items()}
+
+
+def _checked(name: str, view: object, num_nodes: int) -> Table:
+    try:
+        rows = sp.csr_array(view) if sp.issparse(view) else np.asarray(view)
+    except (TypeError, ValueError):
+        raise ValueError(f"view {name!r} is {short_repr(view)}; give a table of numbers, a row per node") from None
+    if rows.ndim != 2 or rows.dtype.kind not in "iufb":
+        raise ValueError(
+            f"view {name!r} has shape {rows.shape} and type {rows.dtype}; give a table of numbers, a row per node"
+        )
+    if rows.shape[0] != num_nodes:
+        raise ValueError(f"view {name!r} has {rows.shape[0]:,} rows, x has {num_nodes:,}; give a row per node in each")
+    if not np.isfinite(rows.data if sp.issparse(rows) else rows).all():
+        raise ValueError(f"view {name!r} has NaN or infinity in it; fill in or drop such values")
+    return cast(Table, rows)

@@ -1,0 +1,276 @@
+"""The default recipe: teachers weighed by labels that they have not seen, a student that needs no graph."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from ngm import Graph, NGMClassifier, load
+from ngm.recipes import stacking
+from ngm.recipes.stacking import (
+    calibration_power,
+    label_folds,
+    powered,
+    prediction_assortativity,
+    prior_weights,
+    simplex_weights,
+)
+from ngm.recipes.targets import Targets
+from ngm.recipes.teachers import linear_proba, predict_all, spread_labels
+from ngm.recipes.views import GraphOperators, NodeViews, scaled_features
+
+RNG = np.random.default_rng(0)
+N = 120
+CLASS = np.arange(N) % 3
+X = (np.eye(3)[CLASS] + RNG.normal(0, 1.0, (N, 3))).astype(np.float32)
+EDGES = np.array([[i, j] for i in range(N) for j in (i + 3, i + 9) if j < N])  # within a class
+GRAPH = Graph.from_edges(EDGES, num_nodes=N)
+FEW = np.where(np.arange(N) < 12, CLASS, -1)
+TARGETS = Targets(np.eye(3, dtype=np.float32)[CLASS])
+LABELED = FEW >= 0
+
+
+def views(graph: Graph = GRAPH) -> NodeViews:
+    return NodeViews({"features": scaled_features(X)}, [graph])
+
+
+# Weights
+
+
+def test_weights_solve_the_likelihood_with_the_prior() -> None:
+    """At the maximum the gradient in each used weight is the same (Lagrange)."""
+    likelihoods = [RNG.random(50), RNG.random(50), RNG.random(50)]
+    prior = np.array([0.2, 0.3, 0.5])
+    weights = simplex_weights(likelihoods, prior)
+    right = np.stack(likelihoods, axis=1)
+    gradient = (right / (right @ weights)[:, None]).sum(axis=0) + stacking.PRIOR_LABELS * prior / weights
+    np.testing.assert_allclose(gradient, gradient.mean(), rtol=1e-4)
+    assert weights.sum() == pytest.approx(1)
+
+
+def test_without_held_out_labels_the_prior_stands() -> None:
+    prior = np.array([0.7, 0.3])
+    np.testing.assert_array_equal(simplex_weights([np.empty(0), np.empty(0)], prior), prior)
+
+
+def test_a_teacher_that_knows_the_held_out_labels_gets_the_weight() -> None:
+    weights = simplex_weights([np.full(100, 0.9), np.full(100, 0.1)], np.array([0.5, 0.5]))
+    assert weights[0] > 0.95
+
+
+def test_prior_weights_are_alike_with_an_informative_graph_and_on_x_with_another() -> None:
+    names, alone = ["x", "a", "b", "c"], {"x"}
+    np.testing.assert_allclose(prior_weights(names, alone, 0.5), 0.25)
+    weights = prior_weights(names, alone, 0.0)
+    assert weights[0] == pytest.approx(1 - stacking.MIN_TRUST)
+    np.testing.assert_allclose(weights[1:], stacking.MIN_TRUST / 3)
+    np.testing.assert_allclose(prior_weights(["a", "b"], set(), 0.0), 0.5)  # nothing but the graph
+
+
+def test_assortativity_is_the_correlation_of_both_ends() -> None:
+    values = RNG.random((N, 1))
+    proba = np.hstack([values, 1 - values]).astype(np.float32)
+    both = np.vstack([EDGES, EDGES[:, ::-1]])
+    expected = np.corrcoef(values[both[:, 0], 0], values[both[:, 1], 0])[0, 1]
+    assert prediction_assortativity(GRAPH, proba) == pytest.approx(expected, abs=1e-5)
+    assert prediction_assortativity(GRAPH, np.eye(3, dtype=np.float32)[CLASS]) == pytest.approx(1)
+    assert prediction_assortativity(GRAPH, np.full((N, 2), 0.5, np.float32)) == 1
+    assert prediction_assortativity(Graph.from_edges(np.empty((0, 2), int), num_nodes=N), proba) == 0
+
+
+def test_calibration_flattens_a_teacher_that_is_too_sure_and_leaves_a_good_one() -> None:
+    right = RNG.random(400) < 0.6
+    sure = np.where(right[:, None], [[0.999, 0.001]], [[0.001, 0.999]]).astype(np.float32)
+    targets = Targets(np.tile(np.float32([1, 0]), (400, 1)))
+    everything = np.ones(400, dtype=bool)
+    power = calibration_power(targets, sure, everything)
+    assert powered(sure, power, False).max() < 0.75
+    honest = np.where(right[:, None], [[0.6, 0.4]], [[0.6, 0.4]]).astype(np.float32)
+    assert calibration_power(targets, honest, everything) >= 1
+
+
+# Folds
+
+
+def test_folds_hold_out_every_label_once_and_never_the_only_one_of_a_class() -> None:
+    label = np.array([0] * 7 + [1] * 2 + [2])
+    targets, labeled = Targets(np.eye(3, dtype=np.float32)[label]), np.ones(10, dtype=bool)
+    fold = label_folds(targets, labeled, seed=0)
+    assert fold[9] == -1
+    assert (fold[:9] >= 0).all()
+    for i in range(fold.max() + 1):
+        assert set(label[fold != i]) == {0, 1, 2}  # each class is always learned from
+
+
+def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+
+    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> dict[str, np.ndarray]:
+        seen.append(labeled.copy())
+        return {"features": np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32)}
+
+    monkeypatch.setattr(stacking, "predict_all", noted)
+    report = stacking.stack_teachers(views(), TARGETS, LABELED, seed=0).report
+    assert len(seen) == 1 + 4  # all labels, then four folds of four labels a class
+    assert report.num_held_out == 12
+    assert report.score == pytest.approx(1 / 3, abs=0.34)  # a memory of the labels would have 1
+
+
+# Teachers
+
+
+def test_spreading_is_the_closed_form_divided_by_class_mass() -> None:
+    adjacency = GRAPH.to_scipy().toarray() + np.eye(N)
+    degree = adjacency.sum(axis=1)
+    s = adjacency / np.sqrt(degree[:, None] * degree)
+    start = TARGETS.values * LABELED[:, None]
+    start = start / start.sum(axis=0)
+    mass = np.linalg.solve(np.eye(N) - 0.9 * s, 0.1 * start)
+    mass /= mass.mean(axis=0)
+    expected = mass / mass.sum(axis=1, keepdims=True)
+    found = spread_labels(GraphOperators(GRAPH), TARGETS, LABELED)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_a_linear_teacher_is_scikit_learns() -> None:
+    rows = scaled_features(X)
+    model = LogisticRegression(C=100.0, max_iter=200).fit(rows[LABELED], CLASS[LABELED])
+    np.testing.assert_allclose(linear_proba(rows, TARGETS, LABELED), model.predict_proba(rows), atol=1e-6)
+
+
+def test_an_edge_reversed_or_a_node_renamed_changes_no_teacher() -> None:
+    before = predict_all(views(), TARGETS, LABELED)
+    order = RNG.permutation(N)
+    renamed = Graph.from_edges(np.argsort(order)[EDGES][:, ::-1], num_nodes=N)
+    moved = NodeViews({"features": scaled_features(X[order])}, [renamed])
+    after = predict_all(moved, Targets(TARGETS.values[order]), LABELED[order])
+    assert list(before) == list(after)
+    for name, proba in before.items():
+        np.testing.assert_allclose(after[name], proba[order], atol=2e-3)
+
+
+def test_every_teacher_gives_probabilities_for_classes_and_for_label_sets() -> None:
+    several = Targets((RNG.random((N, 4)) < 0.4).astype(np.float32), multilabel=True)
+    for proba in predict_all(views(), several, LABELED).values():
+        assert proba.shape == (N, 4)
+        assert proba.min() >= 0
+        assert proba.max() <= 1
+    for proba in predict_all(views(), TARGETS, LABELED).values():
+        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-5)
+
+
+# The estimator
+
+
+def auto(**settings: object) -> NGMClassifier:
+    return NGMClassifier(**{"recipe": "auto", "hidden": (8,), "epochs": 30} | settings)
+
+
+def test_a_graph_that_knows_the_classes_beats_the_network_alone() -> None:
+    unlabeled = FEW < 0
+    gain = []
+    for seed in range(3):
+        with_graph = auto(seed=seed).fit(X, FEW, graph=GRAPH).predict(X)
+        alone = auto(seed=seed, epochs=200).fit(X, FEW).predict(X)
+        gain.append((with_graph == CLASS)[unlabeled].mean() - (alone == CLASS)[unlabeled].mean())
+    assert np.mean(gain) > 0
+
+
+def test_a_graph_that_knows_nothing_gets_little_weight() -> None:
+    rng = np.random.default_rng(1)
+    x = (3 * np.eye(3)[CLASS] + rng.normal(0, 1, (N, 3))).astype(np.float32)
+    shuffled = Graph.from_edges(rng.permutation(N)[EDGES], num_nodes=N)
+    weights = auto().fit(x, FEW, graph=shuffled).teachers_.weights
+    informative = auto().fit(x, FEW, graph=GRAPH).teachers_.weights
+    assert weights["features"] > 0.5 > informative["features"]
+
+
+def test_a_graph_gets_teachers_of_its_own_and_views_too() -> None:
+    shuffled = Graph.from_edges(RNG.permutation(N)[EDGES], num_nodes=N)
+    given = {"noise": RNG.normal(size=(N, 2)), "sparse": sp.csr_matrix(np.eye(N))}
+    model = auto().fit(X, FEW, graph=[GRAPH, shuffled], views=given)
+    weights = model.teachers_.weights
+    assert sum(weights.values()) == pytest.approx(1)
+    assert {"features", "noise", "sparse", "spreading 0", "spreading 1"} <= set(weights)
+    assert weights["spreading 0"] > weights["spreading 1"]
+    assert model.predict(X).shape == (N,)  # no views needed
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ([X], "views is [array"),
+        ({"short": X[:5]}, "view 'short' has 5 rows, x has 120"),
+        ({"flat": X[:, 0]}, "view 'flat' has shape (120,)"),
+        ({"words": np.full((N, 1), "a")}, "view 'words' has shape (120, 1) and type <U1"),
+        ({"holes": np.full((N, 1), np.nan)}, "view 'holes' has NaN or infinity in it"),
+    ],
+)
+def test_views_that_cannot_be_are_refused(given: object, text: str) -> None:
+    with pytest.raises(ValueError, match="view") as error:
+        auto().fit(X, FEW, graph=GRAPH, views=given)  # type: ignore[arg-type]
+    assert text in str(error.value)
+
+
+def test_label_sets_are_taught_too() -> None:
+    sets = np.stack([CLASS == 0, CLASS != 1], axis=1).astype(int)
+    y = np.where(LABELED[:, None], sets, -1)
+    model = auto(epochs=100).fit(X, y, graph=GRAPH)
+    assert model.teachers_.num_held_out == 12
+    assert model.predict(X).shape == sets.shape
+
+
+def test_one_label_a_class_holds_nothing_out() -> None:
+    y = np.where(np.arange(N) < 3, CLASS, -1)
+    report = auto().fit(X, y, graph=GRAPH).teachers_
+    assert (report.num_held_out, report.interval) == (0, (0.0, 1.0))
+    assert np.isnan(report.score)
+
+
+def test_nodes_without_edges_and_labels_take_no_part() -> None:
+    x, y = np.vstack([X, 100 + X[:9]]), np.append(FEW, np.full(9, -1))
+    before = auto().fit(X, FEW, graph=GRAPH)
+    after = auto().fit(x, y, graph=Graph.from_edges(EDGES, num_nodes=N + 9))
+    np.testing.assert_array_equal(before.predict_proba(X), after.predict_proba(X))
+    assert before.teachers_ == after.teachers_
+
+
+def test_same_seed_same_bits_and_the_report_is_kept(tmp_path: Path) -> None:
+    first = auto(folder=tmp_path / "run").fit(X, FEW, graph=GRAPH)
+    np.testing.assert_array_equal(first.predict_proba(X), auto().fit(X, FEW, graph=GRAPH).predict_proba(X))
+    assert load(tmp_path / "run").teachers_ == first.teachers_
+    y = np.where(np.arange(N) < 3, CLASS, -1)
+    one = auto(folder=tmp_path / "one").fit(X, y, graph=GRAPH)
+    assert load(tmp_path / "one").teachers_.weights == one.teachers_.weights
+
+
+def test_inputs_of_ones_own_are_taught_by_the_graph_alone() -> None:
+    class Rows:
+        def __len__(self) -> int:
+            return N
+
+        def __getitem__(self, nodes: torch.Tensor) -> torch.Tensor:
+            return torch.from_numpy(X)[nodes]
+
+    def network(width: int, classes: int) -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, classes))
+
+    model = NGMClassifier(recipe="auto", network=network, epochs=3).fit(Rows(), FEW, graph=GRAPH)
+    assert list(model.teachers_.weights) == ["spreading"]
+
+
+def test_a_weight_of_zero_takes_a_label_out() -> None:
+    wrong = FEW.copy()
+    wrong[0] = (FEW[0] + 1) % 3
+    weight = np.ones(N)
+    weight[0] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weighted = auto().fit(X, wrong, graph=GRAPH, sample_weight=weight)
+    assert (weighted.predict(X[12:]) == CLASS[12:]).mean() > 0.5
