@@ -248,6 +248,7 @@ def test_gaps_are_points_to_the_best_other_row() -> None:
 def test_tables_show_every_figure_and_the_best_in_bold() -> None:
     text = tables.markdown({"part": "test", **summary.summarize(RESULTS)})
     assert "Scored on test nodes and texts, 1 to 2 draws" in text
+    assert f"(images/{battery.PICTURE.name})" in text
     assert "| logistic regression | .600 ± .141 | 2.0 |" in text
     assert "| default | **.650 ± .000** | 1.0 |" in text
     assert "| ceiling | .990 ± .000 | 1.0 |" in text

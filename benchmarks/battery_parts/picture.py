@@ -25,7 +25,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "paper": {"color": "#2a78d6", "marker": "s"},
     "strong": {"color": "#17a2a2", "marker": "*"},
     "default": {"color": "#d1495b", "marker": "D", "linewidth": 2.4, "zorder": 5},
-    "ceiling": {"color": "#b9bec6", "linestyle": ":"},
+    "ceiling": {"color": "#9aa0a8", "linestyle": ":"},
 }
 
 
@@ -48,6 +48,8 @@ def draw(summary: Summary, file: Path) -> None:
         _panel(axes, name, [score for score in scores if score["dataset"] == name], handles)
     for axes in grid.flat[len(names) :]:
         axes.set_visible(False)
+    for axes in grid.flat[max(len(names) - columns, 0) : len(names)]:  # the lowest of each column
+        axes.set_xlabel("labels a class", fontsize=9)
     ordered = [row for row in METHODS if row in handles]
     figure.legend(
         [handles[row] for row in ordered],
@@ -56,7 +58,6 @@ def draw(summary: Summary, file: Path) -> None:
         ncols=min(len(ordered), 2 * columns if columns < _COLUMNS else 5),
         frameon=False,
     )
-    figure.supxlabel("labels a class", fontsize=10)
     figure.supylabel(f"accuracy on new {summary['part']} nodes and texts", fontsize=10)
     with file_written_whole(file) as part:
         figure.savefig(part, format=file.suffix[1:], dpi=150)

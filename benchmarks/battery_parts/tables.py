@@ -130,6 +130,7 @@ def markdown(summary: Summary | None) -> str:
     count = str(draws[0]) if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
     drawn = f"{count} draw{'' if count == '1' else 's'}"
     blocks = [f"Scored on {summary['part']} nodes and texts, {drawn}: mean ± standard deviation, processor seconds."]
+    blocks.append("![Accuracy over labels a class, a panel per data set](images/battery.svg)")
     for table in tables(summary):
         level = "###" if table.title in DATASETS else "##"
         lines = [f"| {' | '.join(cells)} |" for cells in (table.columns, ["---"] * len(table.columns), *table.rows)]
