@@ -132,7 +132,7 @@ def commands() -> dict[str, str]:
         numbers = ",".join(f"p{i}" for i in range(64))
         runs = {
             "train, texts": ("t.csv", "--text", "body", "--label", "topic", "--epochs", "2"),
-            "train, tf-idf": ("t.csv", "--text", "body", "--label", "topic", "--network", "ffnn", "--epochs", "5"),
+            "train, tf-idf": ("t.csv", "--text", "body", "--label", "topic", "--encoder", "tfidf", "--epochs", "5"),
             "train, columns": ("d.csv", "--columns", numbers, "--label", "digit", "--epochs", "3"),
             "train, no graph": ("d.csv", "--columns", numbers, "--label", "digit", "--epochs", "5", "--no-graph"),
         }

@@ -17,7 +17,7 @@ from ngm.evidence import read_evidence
 from ngm.features import Features
 from ngm.methods.control import without_graph
 from ngm.run import Run as RunFolder
-from tests.commands import Run, runner
+from tests.commands import NO_ENCODER, Run, runner
 from tests.test_text_estimators import make_texts
 from tests.test_training import same_bits, weights
 
@@ -62,7 +62,7 @@ def test_train_is_fit_on_the_columns_and_a_graph_of_the_texts(run: Run) -> None:
 
 
 def test_json_has_counts_graph_and_accuracy_and_nothing_else_is_printed(run: Run) -> None:
-    code, out, err = run(*TRAIN, "-o", "here", "--json")
+    code, out, err = run(*TRAIN, "--validation", "0.1", "-o", "here", "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert (found["labeled"], found["unlabeled"], found["classes"]) == (20, 10, {"money": 10, "pets": 10})
@@ -193,7 +193,7 @@ def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_progress_has_terms_accuracy_and_time_left(run: Run) -> None:
-    _, _, err = run(*TRAIN, "--alpha", "0.1")
+    _, _, err = run(*TRAIN, "--alpha", "0.1", "--validation", "0.1")
     number = r"\d+\.\d{3}"
     line = rf"training: cost {number} \(labels {number}(, (LL|LU|UU) {number})+\), accuracy {number}, \d+ s left"
     assert re.fullmatch(rf"epoch 1 of 2, {line} epoch 2 of 2, {line}", err)
@@ -225,6 +225,7 @@ def test_warnings_of_the_library_are_notes(run: Run) -> None:
     assert "note: 1 text is empty (row 29); to the network such texts are blank" in err
     found = json.loads(run(*TRAIN, "--overwrite", "-k", "3", "--json")[1])
     assert found["notes"] == [
+        NO_ENCODER,
         "1 of 30 texts left without edges: empty (row 29)",
         "1 text is empty (row 29); to the network such texts are blank",
     ]
@@ -236,7 +237,7 @@ def test_lines_that_are_not_utf_8_are_left_out_and_noted(run: Run) -> None:
     note = "1 lines of texts.csv did not fit and were left out: line 4: 'caf??pets' (not UTF-8)"
     assert f"note: {note} " in run(*TRAIN)[2]
     found = json.loads(run(*TRAIN, "--overwrite", "--json")[1])
-    assert (found["labeled"], found["unlabeled"], found["notes"]) == (20, 10, [note])
+    assert (found["labeled"], found["unlabeled"], found["notes"]) == (20, 10, [note, NO_ENCODER])
 
 
 def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

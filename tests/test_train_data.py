@@ -52,7 +52,7 @@ def scaled(*columns: np.ndarray) -> np.ndarray:
 
 
 def model(**settings: object) -> NGMClassifier:
-    return NGMClassifier(**{"hidden": (6,), "epochs": 2, "validation": 0.1, **settings})
+    return NGMClassifier(**{"hidden": (6,), "epochs": 2, **settings})
 
 
 def train(run: Run, *words: str) -> dict[str, object]:
@@ -235,7 +235,7 @@ def test_several_labels_a_row_are_split_or_listed(run: Run) -> None:
     found = train(run, "tags.csv", "--columns", "a", "--label", "tags", "--task", "labels")
     assert found["label_names"] == ["x", "y", "z"]
     assert found["classes"] == {"x": 2 + 17, "y": 2 + 17, "z": 2 + 17}
-    assert (found["unlabeled"], found["metric"], found["recipe"]) == (2, "micro_f1", "paper")
+    assert (found["unlabeled"], found["validation_rows"], found["recipe"]) == (2, 0, "paper")
     evidence = read_evidence(RunFolder.open("run"))
     assert evidence is not None
     assert [v and labels_in(v) for v in evidence.label[:5]] == [["x", "y"], ["y"], ["x", "z"], ["z"], None]

@@ -33,7 +33,7 @@ WRONG = [
         (*TRAIN, "--network", "lstmm"),
         "--network is 'lstmm' (did you mean 'lstm'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, lstm",
     ),
-    ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from paper, strong"),
+    ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from auto, paper, strong"),
     (
         (*TRAIN, "--recipe", "strong", "--no-graph"),
         "--recipe strong learns from a graph, and --no-graph is given; leave out one of them",

@@ -63,9 +63,9 @@ def test_other_data_is_refused(columns: dict[str, object], said: str, run: Run) 
 
 
 def test_the_same_table_may_be_elsewhere_and_be_compared(run: Run) -> None:
-    assert run(*TRAIN, "--epochs", "1")[0] == 0
+    assert run(*TRAIN, "--validation", "0.1", "--epochs", "1")[0] == 0
     Path("rows.csv").rename("moved.csv")
-    words = ("train", "moved.csv", *TRAIN[2:], "--epochs", "2", "--resume", "--control")
+    words = ("train", "moved.csv", *TRAIN[2:], "--validation", "0.1", "--epochs", "2", "--resume", "--control")
     assert run(*words)[0] == 0
     kept = config("run")
     assert (kept["command"]["source"], kept["data"]["rows"]) == ("moved.csv", 20)

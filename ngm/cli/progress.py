@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import RenderableType
@@ -72,6 +72,36 @@ class Progress:
             self.said = now
             left = sum(self.spent) / len(self.spent) * (epochs - done)
             err.print(f"epoch {done:,} of {epochs:,}, {line}, {left:.0f} s left", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def counted(what: str, things: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Shows how many things are done: a bar on a terminal, else a line now and then.
+
+    Args:
+        what: Is being done.
+        things: That are counted.
+        quiet: Show nothing.
+    """
+    bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
+    bar.line = what
+    said = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal said
+        if not bar.disable:
+            bar.update(task, completed=done, total=total)
+        elif not quiet and time.monotonic() - said >= _EVERY:
+            said = time.monotonic()
+            err.print(f"{what}: {done:,} of {total:,} {things}", highlight=False, soft_wrap=True)
+
+    bar.start()
+    task = bar.add_task("", total=None)
+    try:
+        yield report
+    finally:
+        if not bar.disable:
+            bar.stop()
 
 
 class _Bar(Bar):

@@ -37,9 +37,8 @@ _NEXT = (
 )
 _NAMES: dict[str, Sequence[str]] = {"distance": tuple(DISTANCES), "network": tuple(NETWORKS)}
 _SHOWN = {  # where the command's default is not the field's
-    "network": "charcnn for texts, else ffnn",
-    "recipe": "strong for classes with a graph, but paper for columns of single numbers",
-    "validation": "0.1",
+    "recipe": "with a graph and classes, auto for texts, else strong; paper for columns of single numbers",
+    "validation": "0.1; none below 30 labels a class, unless --control or --patience need some",
 }
 _IN_PYTHON = {  # parts of the docstring that are not for the command line -> what is said there
     "; or a function (in_features, out_features) -> nn.Module": "",

@@ -23,7 +23,7 @@ from ngm.cli.training.labels import in_words
 from ngm.cli.training.plan import rehearsed
 from ngm.cli.training.runs import Outcome, estimator, train
 from ngm.cli.training.told import Call, Told
-from ngm.distributed import process_group
+from ngm.distributed import process_group, rank_and_world
 from ngm.evidence import read_evidence, write_evidence
 from ngm.locks import folder_lock
 from ngm.methods.estimator import NGMEstimator
@@ -101,12 +101,8 @@ app.command("train")(
 
 
 def _read(wanted: Asked) -> Data:
-    network = cast("str | None", wanted.settings.get("network"))
-    return read_data(wanted.told, network, _seed(wanted), trusted=wanted.source_typed)
-
-
-def _seed(wanted: Asked) -> int:
-    return cast(int, wanted.settings.get("seed", 0))
+    quiet = wanted.call.as_json or rank_and_world()[0] > 0
+    return read_data(wanted.told, wanted.settings, trusted=wanted.source_typed, quiet=quiet)
 
 
 def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: list[str]) -> dict[str, JSON]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import is_graph_folder
+from ngm.cli.training.encoding import needs_vectors
 from ngm.cli.training.told import SHARE, Told, check_words
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.tables.overlap import check_folder_apart
@@ -18,6 +19,7 @@ def check(asked: Asked) -> None:
     if told.source is None:
         raise ValueError("give a table or a graph folder to train on, or --config with a run that has one")
     _check_inputs(told, settings.get("network"))
+    _check_encoder(told, settings)
     _check_graph(told, settings)
     _check_edges(asked)
     _check_vectors(told, settings)
@@ -43,6 +45,18 @@ def _check_inputs(told: Told, network: object) -> None:
         raise ValueError("--input is about a graph, and --no-graph is given; leave it out")
     if told.input is not None and told.graph is None and not is_graph_folder(told.source or ""):
         raise ValueError("--input learns from the graph itself; give --graph, or a graph folder in place of the table")
+
+
+def _check_encoder(told: Told, settings: Mapping[str, object]) -> None:
+    if told.encoder is None:
+        return
+    if told.text is None:
+        raise ValueError("--encoder makes vectors of texts; give --text")
+    if settings.get("network") in TEXT_NETWORKS and not needs_vectors(told, settings):
+        raise ValueError(
+            f"--encoder has nothing to do: --network {settings['network']} reads the texts themselves, no teacher is "
+            "asked and no graph is made of the vectors"
+        )
 
 
 def _check_graph(told: Told, settings: Mapping[str, object]) -> None:
@@ -88,7 +102,7 @@ def _check_vectors(told: Told, settings: Mapping[str, object]) -> None:
     if told.text is None:
         raise ValueError("--vectors are of words; give --text")
     made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
-    taught = recipe in ("strong", None) and not told.no_graph and network != "ffnn"
+    taught = recipe in ("strong", "auto", None) and not told.no_graph and network in TEXT_NETWORKS
     if not made_here and not taught and network not in WORD_NETWORKS:
         raise ValueError("--vectors has nothing to do: it is for a graph made here, for lstm and for strong")
 

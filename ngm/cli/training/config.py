@@ -22,7 +22,8 @@ _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
 _ALWAYS = ("network", "recipe", "validation")  # where the command's default is not the field's
 _INPUTS = ("text", "columns", "input")
 _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no longer holds
-    **dict.fromkeys(_INPUTS, _INPUTS),
+    "text": _INPUTS,
+    **dict.fromkeys(("columns", "input"), (*_INPUTS, "encoder")),
     "source": ("k", "graph", "header", "delimiter"),
     "task": ("label_separator",),
     "graph": ("no_graph", "k"),

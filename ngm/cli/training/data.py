@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.build.knn import knn_graph
 from ngm.build.reading import column_texts
 from ngm.build.text import rows_graph, text_rows
+from ngm.cli.progress import counted
 from ngm.cli.reading import bad_lines, column_names
 from ngm.cli.training.alignment import aligned
+from ngm.cli.training.encoding import Encoding, choose, needs_vectors, texts_read_by
 from ngm.cli.training.labels import Target, target_of
 from ngm.cli.training.told import K, Told
 from ngm.features import Features, Read, X
@@ -22,6 +26,9 @@ from ngm.networks import TEXT_NETWORKS
 from ngm.store import GraphData, open_graph
 from ngm.store import is_graph_folder as is_graph_folder
 from ngm.tables import Table, read_table
+from ngm.text.encoders import Choice, Encoder, TfidfSVD
+from ngm.text.encoders.encoder import OnTexts
+from ngm.text.words import words_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class Data:
         id_column: Column of ids, if there is one.
         ids: (n,) ids.
         texts: What the rows say, where they are texts.
+        encoding: Vectors of the texts, where they were made.
     """
 
     table: Table
@@ -57,6 +65,7 @@ class Data:
     id_column: str | None
     ids: NDArray[np.generic] | None
     texts: list[str] | None
+    encoding: Encoding | None = None
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -75,6 +84,9 @@ class Data:
             return f"the texts of {', '.join(self.features.names)} themselves"
         if self.features.kind == "words":
             return f"{width:,} words of {', '.join(self.features.names)}, weighed by TF-IDF"
+        if self.features.vectors is not None:
+            parts = " and ".join(f"{part.width:,} of {part.name}" for part in self.features.vectors.encoders)
+            return f"{width:,} numbers a text, of {', '.join(self.features.names)}: {parts}"
         if self.features.kind == "columns":
             return f"{width:,} numbers a row, of {', '.join(self.features.names)}"
         nodes = self.features.nodes
@@ -86,20 +98,30 @@ class Data:
         return "texts" if self.texts is not None else "nodes" if self.features.kind == "graph" else "rows"
 
     @property
+    def views(self) -> dict[str, NDArray[np.float32] | sp.csr_array]:
+        """What teachers look at beside x."""
+        if self.encoding is None or self.texts is None:
+            return {}
+        if self.features.vectors is not None:
+            return self.features.vectors.views(cast("NDArray[np.float32]", self.x), self.texts)
+        return {self.encoding.name: self.encoding.vectors}
+
+    @property
     def plain_columns(self) -> bool:
         """Whether x has columns of single numbers or categories, whose size tells something."""
         return self.features.kind == "columns" and any(h != "numbers" for h in self.features.holds.values())
 
 
-def read_data(told: Told, network: str | None, seed: int, trusted: bool = True) -> Data:
+def read_data(told: Told, settings: Mapping[str, object], trusted: bool = True, quiet: bool = False) -> Data:
     """Reads everything that training needs; what is odd is warned of.
 
     Args:
         told: What is where.
-        network: Its name; None for the one that goes with the data.
-        seed: Of the graph that is made, and of inputs made from the graph.
+        settings: Of the estimator, those that were given.
         trusted: Whether the table was named on the command line; see `read_table`.
+        quiet: Show no progress.
     """
+    network, seed = cast("str | None", settings.get("network")), cast(int, settings.get("seed", 0))
     folder, table = _opened(told, trusted)
     for line in bad_lines(table):
         warnings.warn(line, UserWarning, stacklevel=1)
@@ -115,20 +137,53 @@ def read_data(told: Told, network: str | None, seed: int, trusted: bool = True) 
     names = column_names(told.text or told.columns or "", table) if read != "graph" else []
     _check_apart(told, label, names)
     joined = None if told.no_graph or folder is None else Joined(folder.graph, str(folder.folder))
-    features, x = Features.fit(
-        table,
-        text=names if told.text is not None else (),
-        columns=names if told.columns is not None else (),
-        read=read,
-        graph=None if read != "graph" or joined is None else joined.graph,
-        ids=ids if read == "graph" else None,
-        how=told.input,
-        seed=seed,
-    )
     texts = column_texts(table, names) if told.text is not None else None
+    chosen = None if texts is None else _chosen(told, settings, texts, read, quiet)
+    if read == "vectors" and chosen is None:
+        read = "words"
+    with counted(texts_read_by(chosen), "texts", quiet) as progress:
+        features, x = Features.fit(
+            table,
+            text=names if told.text is not None else (),
+            columns=names if told.columns is not None else (),
+            read=read,
+            graph=None if read != "graph" or joined is None else joined.graph,
+            ids=ids if read == "graph" else None,
+            how=told.input,
+            encoders=_side_by_side(chosen, texts, seed) if read == "vectors" else (),
+            seed=seed,
+            progress=progress,
+        )
+        encoding = None if chosen is None else _encoding(chosen, features, x, texts or [], progress)
     if joined is None and not told.no_graph:
-        joined = _made(told, features, x, texts, seed)
-    return Data(table, label, target, features, x, joined, id_column, ids, texts)
+        joined = _made(told, features, x, texts, encoding, seed)
+    return Data(table, label, target, features, x, joined, id_column, ids, texts, encoding)
+
+
+def _chosen(told: Told, settings: Mapping[str, object], texts: list[str], read: Read, quiet: bool) -> Choice | None:
+    """The encoder of the texts where vectors are of use; None where words are all there is."""
+    if (read == "text" and not needs_vectors(told, settings)) or not any(map(words_of, texts)):
+        return None
+    chosen = choose(told.encoder, texts, quiet)
+    if chosen.encoder.name != "tfidf":
+        return chosen
+    if told.encoder is None:
+        warnings.warn(f"texts are compared by their words alone: {chosen.reason}", UserWarning, stacklevel=2)
+    return None
+
+
+def _side_by_side(chosen: Choice | None, texts: list[str] | None, seed: int) -> list[Encoder]:
+    """The encoder, and components of TF-IDF for words that it may not tell apart."""
+    return [] if chosen is None else [chosen.encoder, TfidfSVD.fit(texts or [], seed=seed)]
+
+
+def _encoding(chosen: Choice, features: Features, x: X, texts: list[str], progress: OnTexts) -> Encoding:
+    """The vectors of the encoder alone, which x has in front where the network reads vectors."""
+    if features.vectors is None:
+        vectors = chosen.encoder.encode(texts, progress)
+    else:
+        vectors = cast("NDArray[np.float32]", x)[:, : chosen.encoder.width]
+    return Encoding(chosen.encoder.name, chosen.reason, np.ascontiguousarray(vectors))
 
 
 def _opened(told: Told, trusted: bool) -> tuple[GraphData | None, Table]:
@@ -149,7 +204,7 @@ def _opened(told: Told, trusted: bool) -> tuple[GraphData | None, Table]:
 def _read(told: Told, network: str | None, folder: GraphData | None, table: Table, label: str | None) -> Read:
     """How rows are read; a graph folder with nothing but ids and labels is its own input."""
     if told.text is not None:
-        return "text" if network is None or network in TEXT_NETWORKS else "words"
+        return "text" if network in TEXT_NETWORKS else "words" if told.encoder == "tfidf" else "vectors"
     if told.columns is not None:
         return "columns"
     if told.input is not None:
@@ -181,7 +236,9 @@ def _id_column(told: Told, folder: GraphData | None, table: Table) -> str | None
     return next((column for column in table.columns if column.lower() == "id"), None)
 
 
-def _made(told: Told, features: Features, x: X, texts: list[str] | None, seed: int) -> Joined:
+def _made(
+    told: Told, features: Features, x: X, texts: list[str] | None, encoding: Encoding | None, seed: int
+) -> Joined:
     """A graph of the rows most like each other."""
     count = len(x) if isinstance(x, list) else int(x.shape[0])
     k = told.k if told.k is not None else max(min(K, count - 1), 1)
@@ -189,9 +246,11 @@ def _made(told: Told, features: Features, x: X, texts: list[str] | None, seed: i
         vectors = all(holds == "numbers" for holds in features.holds.values())
         graph = knn_graph(cast("NDArray[np.float32]", x), k, "cosine" if vectors else "euclidean", seed=seed)
         return Joined(graph, f"the {k} most similar rows by {'cosine' if vectors else 'distance'}")
-    rows = text_rows(texts, vectors=told.vectors)
+    by = "word vectors" if told.vectors else "TF-IDF" if encoding is None else encoding.name
+    plain = encoding is None or told.vectors is not None
+    rows = text_rows(texts, vectors=told.vectors) if encoding is None or plain else encoding.rows(texts)
     for line in rows.left_out():
         warnings.warn(line, UserWarning, stacklevel=2)
     graph = rows_graph(rows, k, seed=seed).graph
     known = "" if rows.coverage is None else f" ({100 * rows.coverage:.1f} % of the words known)"
-    return Joined(graph, f"the {k} most similar texts by {'word vectors' if told.vectors else 'TF-IDF'}{known}")
+    return Joined(graph, f"the {k} most similar texts by {by}{known}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import cast
@@ -18,6 +18,7 @@ from ngm.methods.classifier import NGMClassifier
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.regressor import NGMRegressor
 from ngm.methods.validation import HeldOut
+from ngm.networks.input_scaling import Table
 from ngm.objective import NGMLoss
 from ngm.rows import Inputs
 from ngm.run import Run
@@ -66,11 +67,11 @@ def rehearsed(model: NGMEstimator, data: Data) -> Plan:
         "overwrite": False,
     }
     tried = kind(**given)
-    tried.fit(data.x, data.target.y, graph=data.graph)
+    tried.fit(data.x, data.target.y, graph=data.graph, views=data.views if model.recipe == "auto" else None)
     return Plan(
         weights=sum(p.numel() for p in tried.network_.parameters()),
         edges=dict(tried.edges_by_kind_),
-        taught=model.recipe == "strong" and all(tried.graphs_used_),
+        taught=model.recipe in ("auto", "strong") and all(tried.graphs_used_),
         validation=tried.num_validation_,
         batch_size=tried.settings_.batch_size,
         steps=tried.steps,
@@ -127,8 +128,20 @@ class _Classes(_Rehearsal, NGMClassifier):
         sample_weight: ArrayLike | None,
         some: bool,
     ) -> tuple[Tensor, Tensor]:
+        return (targets, labeled) if not graphs else self._labelled_alike(targets)
+
+    def _soft_targets(
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        labeled: Tensor,
+        graphs: Sequence[Graph],
+        views: Mapping[str, Table],
+        sample_weight: ArrayLike | None,
+    ) -> tuple[Tensor, Tensor]:
+        return self._labelled_alike(targets)
+
+    def _labelled_alike(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """As if the teachers had labelled every node: what they say has no bearing on time."""
-        if not graphs:
-            return targets, labeled
         count = len(self.classes_)
         return torch.full((len(targets), count), 1 / count), torch.ones(len(targets), dtype=torch.bool)

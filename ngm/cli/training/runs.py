@@ -16,7 +16,7 @@ from ngm.cli.terminal import err
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import Data, is_graph_folder
 from ngm.cli.training.kept import Kept
-from ngm.cli.training.told import SHARE, Told
+from ngm.cli.training.told import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
@@ -79,13 +79,14 @@ def value_of(model: NGMEstimator) -> float:
 def estimator(asked: Asked, data: Data) -> NGMEstimator:
     """The estimator with the settings that were given, and the defaults that go with the data."""
     told, given = asked.told, dict(asked.settings)
-    network = given.setdefault("network", "charcnn" if told.text is not None else "ffnn")
+    network = given.setdefault("network", "ffnn")
     edges = any(given.get(name) is not None for name in (*ALPHAS, *OF_EDGES))
     strong = data.graph is not None and data.target.task == "class" and not edges and not data.plain_columns
-    recipe = given.setdefault("recipe", "strong" if strong else "paper")
-    if network in WORD_NETWORKS or (recipe == "strong" and network in TEXT_NETWORKS):
+    best = "auto" if told.text is not None else "strong"
+    recipe = given.setdefault("recipe", best if strong else "paper")
+    if network in WORD_NETWORKS or (recipe in ("auto", "strong") and network in TEXT_NETWORKS):
         given["word_vectors"] = told.vectors
-    share = given.pop("validation", SHARE)
+    share = given.pop("validation", _share(asked, data))
     given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
     kind = NGMRegressor if data.target.task == "number" else NGMClassifier
     call = asked.call
@@ -94,10 +95,19 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     return model
 
 
+def _share(asked: Asked, data: Data) -> float:
+    """Part of the labelled rows to validate on where nothing is said: none where labels are too few to waste."""
+    needed = asked.told.control or asked.settings.get("patience") is not None
+    counts = data.target.counts
+    few = bool(counts) and int((~data.target.unlabeled).sum()) < FEW_LABELS * len(counts)
+    return 0.0 if few and not needed else SHARE
+
+
 def _recomputed(told: Told, data: Data) -> frozenset[str]:
     """What was made here from data that is compared: x from a graph, or a graph from the rows."""
     given = told.graph is not None or is_graph_folder(told.source or "")
-    made = {"x": data.features.kind == "graph", "graphs": data.graph is not None and not given}
+    made = {"x": data.features.kind in ("graph", "vectors"), "graphs": data.graph is not None and not given}
+    made["views"] = data.encoding is not None
     return frozenset(name for name, true in made.items() if true)
 
 
@@ -141,7 +151,13 @@ def fit(
                     watcher(epoch)
                 progress(epoch)
 
-            return model.fit(data.x, data.target.y, graph=data.graph if graph else None, on_epoch=on_epoch)
+            return model.fit(
+                data.x,
+                data.target.y,
+                graph=data.graph if graph else None,
+                views=data.views if graph and model.recipe == "auto" else None,
+                on_epoch=on_epoch,
+            )
     except KeyboardInterrupt:
         leads = rank_and_world()[0] == 0 and not stopped_again()
         if model.folder is not None and hasattr(model, "n_iter_") and leads:

@@ -17,9 +17,11 @@ from ngm.cli.training.plan import Plan
 from ngm.cli.training.runs import Outcome, metric, value_of
 from ngm.cli.training.told import SEPARATOR
 from ngm.methods.estimator import NGMEstimator
+from ngm.recipes.stacking import TeacherReport
 from ngm.run import JSON
 
 _CLASSES_SHOWN = 10
+_TEACHERS_SHOWN = 3
 _FILES = ("config.json", "history.jsonl", "metrics.json", "model.json", "weights.safetensors", "features.json")
 _FOLDERS = ("checkpoint/", "evidence/")
 
@@ -39,6 +41,7 @@ def data_told(asked: Asked, data: Data, model: NGMEstimator) -> dict[str, JSON]:
         "columns": told.columns,
         "input": None if nodes_made is None else nodes_made.how,
         "features": data.read_as,
+        "encoder": None if data.encoding is None else data.encoding.name,
         "label": data.label,
         "id": data.id_column,
         "task": target.task,
@@ -122,6 +125,8 @@ def facts_of_data(data: Data, use: str) -> dict[str, str]:
         "unlabelled": f"{unlabeled:,} {noun}",
         "graph": "none",
     }
+    if data.encoding is not None:
+        facts["vectors"] = f"{data.encoding.name}: {data.encoding.reason}"
     if data.joined is not None:
         facts["graph"] = f"{data.joined.graph.num_edges:,} edges: {data.joined.origin}; {use}"
     return facts
@@ -143,6 +148,13 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
         "network": f"{model.network}, {weights:,} weights, recipe {model.recipe}",
         "epochs": f"{model.n_iter_:,}, of which {model.history_.best_epoch + 1:,} is kept",
     }
+    teachers = model.teachers_
+    if teachers is not None and teachers.num_held_out:
+        low, high = teachers.interval
+        facts["teachers"] = (
+            f"accuracy {teachers.score:.3f} ({low:.3f} to {high:.3f}) on {teachers.num_held_out:,} labels that they "
+            f"had not seen, mostly {_strongest(teachers)}"
+        )
     if not outcome.without:
         found = metric(model)
         if found is not None:
@@ -150,6 +162,12 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
     else:
         facts |= _compared(outcome, noun)
     return facts | {"seconds": f"{seconds:.1f}"}
+
+
+def _strongest(teachers: TeacherReport) -> str:
+    """The teachers with the largest weights."""
+    ranked = sorted(teachers.weights.items(), key=lambda item: -item[1])[:_TEACHERS_SHOWN]
+    return ", ".join(f"{name} {weight:.0%}" for name, weight in ranked if weight >= 0.01)
 
 
 def _compared(outcome: Outcome, noun: str) -> dict[str, str]:
@@ -173,7 +191,7 @@ def use_of_graph(model: NGMEstimator, noun: str) -> str:
     """What became of the graph."""
     if not all(model.graphs_used_):
         return "left out, since it tells nothing"
-    if model.recipe == "strong":
+    if model.recipe in ("auto", "strong"):
         return f"{model.num_labeled_:,} {noun} labelled by it"
     return "trained on " + ", ".join(f"{count:,} {kind.upper()}" for kind, count in model.edges_by_kind_.items())
 

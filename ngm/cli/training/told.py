@@ -11,11 +11,13 @@ import typer
 from ngm.features import How
 from ngm.names import nearest
 from ngm.run import JSON
+from ngm.text.encoders import ENCODERS
 
 Task: TypeAlias = Literal["class", "number", "labels"]
 Log: TypeAlias = Literal["csv", "tensorboard"]
 HOW: tuple[str, ...] = get_args(How)
 K, SEPARATOR, SHARE = 5, ";", 0.1
+FEW_LABELS = 30  # a class, below which none are held out unless the user says so
 _DATA, _GRAPH, _TRAINING, _OUTPUT = "Data", "Graph", "Training", "Output"
 
 
@@ -33,6 +35,14 @@ class Told:
     text: Annotated[str | None, typer.Option(help="Column of texts; several as title,body.", rich_help_panel=_DATA)] = (
         None
     )
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What makes vectors of texts: {', '.join(ENCODERS)}; tfidf: none, the words as they are.",
+            show_default="minilm where it can be had",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     columns: Annotated[
         str | None, typer.Option(help="Columns of numbers, or of lists of numbers: age,vector.", rich_help_panel=_DATA)
     ] = None
@@ -194,6 +204,7 @@ class Call:
 def check_words(told: Told, call: Call) -> None:
     """Refuses words that are none of those to choose from."""
     chosen = [("--task", told.task, get_args(Task)), ("--input", told.input, HOW)]
+    chosen += [("--encoder", told.encoder, ENCODERS)]
     chosen += [("--log", log, get_args(Log)) for log in call.log or []]
     for option, value, known in chosen:
         if value is not None and value not in known:

@@ -10,7 +10,7 @@ import torch
 
 from ngm.fetch import Progress
 from ngm.names import nearest
-from ngm.text.encoders.encoder import Arrays, Content, Encoder, EncoderUnavailableError
+from ngm.text.encoders.encoder import Arrays, Content, Encoder, EncoderUnavailableError, MissingPackageError
 from ngm.text.encoders.given import GivenModel, Model
 from ngm.text.encoders.minilm import PRECISIONS, MiniLM
 from ngm.text.encoders.static import StaticMiniLM
@@ -21,6 +21,8 @@ Name: TypeAlias = Literal["minilm", "minilm-int8", "minilm-static", "glove", "tf
 ENCODERS: tuple[str, ...] = get_args(Name)
 FITTED: tuple[str, ...] = ("minilm-static", "glove", "tfidf")
 """Those that learn weights of words from the training texts, so that they have arrays to keep."""
+
+LACKING = "MiniLM is not here and cannot be fetched now; run 'ngm datasets --fetch minilm' where the network is"
 
 _CHARACTERS_A_SECOND = 15_000  # of one thread through MiniLM, on an ordinary machine
 _PATIENCE = 600  # seconds of encoding, from which on static vectors are taken
@@ -72,8 +74,10 @@ def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | 
     many = seconds > _PATIENCE
     try:
         encoder = fit_encoder("minilm-static" if many else "minilm", texts, progress=progress)
-    except EncoderUnavailableError as error:
-        return Choice(TfidfSVD.fit(texts, seed=seed), f"MiniLM is not available: {error}")
+    except MissingPackageError as error:
+        return Choice(TfidfSVD.fit(texts, seed=seed), str(error))
+    except EncoderUnavailableError:
+        return Choice(TfidfSVD.fit(texts, seed=seed), LACKING)
     slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
     return Choice(encoder, slow if many else "sentence vectors are the best start with few labels")
 

@@ -18,6 +18,10 @@ class EncoderUnavailableError(RuntimeError):
     """An encoder lacks its files or a package."""
 
 
+class MissingPackageError(EncoderUnavailableError):
+    """An encoder lacks a package."""
+
+
 class Encoder(Protocol):
     """Makes a vector of every text."""
 

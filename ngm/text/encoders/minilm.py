@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ngm.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, Wheel, find
 from ngm.fetch import where as place
 from ngm.text.encoders.bert import Bert
-from ngm.text.encoders.encoder import EncoderUnavailableError, OnTexts, readable, unit_rows
+from ngm.text.encoders.encoder import EncoderUnavailableError, MissingPackageError, OnTexts, readable, unit_rows
 
 Precision: TypeAlias = Literal["float32", "int8"]
 Network: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
@@ -138,7 +138,7 @@ class MiniLM:
             if precision == "int8":
                 import onnxruntime  # noqa: F401
         except ImportError as error:
-            raise EncoderUnavailableError(
+            raise MissingPackageError(
                 f"MiniLM needs the package {error.name}; pip install 'neural-graph-machines[text]'"
             ) from None
         folder = fetch(precision, progress)

@@ -1,0 +1,57 @@
+"""Vectors of the texts that `ngm train` reads: which encoder, why, and what teachers and the graph see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngm.build.text import Rows
+from ngm.cli.terminal import download
+from ngm.cli.training.told import Told
+from ngm.store import is_graph_folder
+from ngm.text.encoders import Choice, choose_encoder, fit_encoder
+from ngm.text.words import words_of
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Vectors of all texts.
+
+    Args:
+        name: Of the encoder.
+        reason: Why this one.
+        vectors: (n, d) of length 1; zeros where nothing of a text is known.
+    """
+
+    name: str
+    reason: str
+    vectors: NDArray[np.float32]
+
+    def rows(self, texts: Sequence[str]) -> Rows:
+        """What a graph joins: texts without a word, or without a known one, are left out."""
+        silent = np.array([not words_of(text) for text in texts], dtype=bool)
+        zero = ~self.vectors.any(axis=1)
+        return Rows(self.vectors, np.flatnonzero(silent), np.flatnonzero(zero & ~silent))
+
+
+def choose(name: str | None, texts: Sequence[str], quiet: bool) -> Choice:
+    """The encoder that was named, or the best that can be had; one that lacks its files is an error if named."""
+    with download(quiet) as progress:
+        if name is None:
+            return choose_encoder(texts, progress=progress)
+        return Choice(fit_encoder(name, texts, progress=progress), "as --encoder says")
+
+
+def texts_read_by(chosen: Choice | None) -> str:
+    """What is being done, in words."""
+    return "reading texts" if chosen is None else f"reading texts with {chosen.encoder.name}"
+
+
+def needs_vectors(told: Told, settings: Mapping[str, object]) -> bool:
+    """Whether vectors of the texts are of use to a network that reads texts: to its teachers, or to make its graph."""
+    taught = settings.get("recipe") in ("auto", None) and not told.no_graph
+    made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
+    return taught or (made_here and told.encoder is not None and told.vectors is None)
