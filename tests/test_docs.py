@@ -194,6 +194,7 @@ REFERENCE = [
     "ngm.networks",
     "ngm.report",
     "ngm.text",
+    "ngm.text.encoders",
 ]
 
 

@@ -139,6 +139,18 @@ def test_a_network_that_reads_texts_gets_a_graph_of_vectors(run: Run) -> None:
     assert (found["encoder"], found["graph"]["origin"]) == (None, "the 5 most similar texts by TF-IDF")
 
 
+def test_an_export_says_which_vectors_it_wants(run: Run) -> None:
+    pytest.importorskip("torch", minversion="2.9")
+    found = train(run)
+    code, out, _ = run("export", "run", "-o", "model.pt2", "--json")
+    assert code == 0
+    told = json.loads(out)
+    width = load("run").n_features_in_
+    assert told["encoders"] == [{"encoder": "minilm", "width": 8}, {"encoder": "tfidf", "width": width - 8}]
+    assert (told["text"], told["inputs"]["x"]["shape"]) == (["body"], ["batch", width])
+    assert found["encoder"] == "minilm"
+
+
 MISTAKES = [
     (("--encoder", "minlm"), "--encoder is 'minlm' (did you mean 'minilm'?); choose from minilm, "),
     (("--encoder", "minilm", "--network", "lstm", "--recipe", "paper", "--no-graph"), "--encoder has nothing to do"),

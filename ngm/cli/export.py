@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
+from ngm.features import Features
 from ngm.files import check_writable
 from ngm.methods.exporting import Exported, export, format_of
 from ngm.methods.saving import load
-from ngm.run import JSON
+from ngm.run import JSON, Run
 
 _CLASSES_SHOWN = 10
 
@@ -37,7 +38,7 @@ def export_command(
     check_writable(output)
     model = load(folder, device="cpu")
     try:
-        made = export(model, kind, output)
+        made = export(model, kind, output, further=_vectors(folder))
     except ImportError as error:  # a package that not everybody installs
         raise ValueError(str(error)) from None
     if as_json:
@@ -48,6 +49,15 @@ def export_command(
         facts.add_row(name, escape(value))
     out.print(facts, highlight=False)
     out.print(f"Model: {escape(str(made.file))}", highlight=False, soft_wrap=True)
+
+
+def _vectors(folder: Path) -> dict[str, JSON]:
+    """Which encoders make the rows that the network takes; nothing where it does not read vectors of texts."""
+    features = Features.open(Run.open(folder))
+    if features is None or features.vectors is None:
+        return {}
+    encoders: list[JSON] = [{"encoder": part.name, "width": part.width} for part in features.vectors.encoders]
+    return {"text": list(features.names), "encoders": encoders}
 
 
 def _as_json(made: Exported) -> dict[str, JSON]:
@@ -69,6 +79,9 @@ def _facts(made: Exported) -> dict[str, str]:
         "takes": ", ".join(shown),
         "gives": ", ".join(cast("list[str]", made.metadata["outputs"])),
     }
+    encoders = cast("list[dict[str, JSON]]", made.metadata.get("encoders", []))
+    if encoders:
+        facts["made of"] = " beside ".join(f"{one['width']:,} numbers of {one['encoder']}" for one in encoders)
     classes = cast("list[JSON]", made.metadata.get("classes", []))
     if classes:
         more = f", ... ({len(classes):,})" if len(classes) > _CLASSES_SHOWN else ""

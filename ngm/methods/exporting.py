@@ -68,7 +68,13 @@ class Exported:
     rows: int
 
 
-def export(estimator: NGMEstimator, format: str, file: str | Path | None = None, x: Given | None = None) -> Exported:
+def export(
+    estimator: NGMEstimator,
+    format: str,
+    file: str | Path | None = None,
+    x: Given | None = None,
+    further: Mapping[str, JSON] | None = None,
+) -> Exported:
     """Writes the network of a fitted estimator to a file, runs the file, and keeps it if the outputs are the same.
 
     Args:
@@ -76,6 +82,7 @@ def export(estimator: NGMEstimator, format: str, file: str | Path | None = None,
         format: "onnx" or "torch".
         file: Ends in .onnx or .pt2; `model` with that ending in the current folder where not given.
         x: Rows to check with, as `predict` takes them; made up where not given. A network of one's own needs some.
+        further: Entries of the metadata beside those that the estimator knows, such as how rows are made.
     """
     path = _path(format, file)
     _check_torch()
@@ -85,7 +92,7 @@ def export(estimator: NGMEstimator, format: str, file: str | Path | None = None,
     names = list(batches[0]) if isinstance(batches[0], dict) else [INPUT]
     with _quiet(), torch.no_grad():
         program = _program(_Outputs(estimator, exportable(estimator.network_)), batches[0], _is_text(estimator))
-        described = _metadata(estimator, batches[0])
+        described = {**_metadata(estimator, batches[0]), **(further or {})}
         write = _to_onnx if format == "onnx" else _to_archive
         content = write(program, names, described)
         with file_written_whole(path) as part:
