@@ -116,10 +116,32 @@ def _ngm(seed: int) -> NGMClassifier:
         distance="l2",
         layer="last_hidden",
         scaling="mean",
+        negatives=0,
         recipe="paper",
         input_scaling="none",
         epochs=60,
         patience=20,
+        seed=seed,
+    )
+
+
+def _repulsion(alpha: float, margin: float, seed: int) -> NGMClassifier:
+    """NGM with pairs held apart: the network, dropout and penalty of the semi-supervised embedding, Eq. 3's costs."""
+    return NGMClassifier(
+        hidden=(100,),
+        alpha_ll=alpha,
+        alpha_lu=alpha,
+        alpha_uu=alpha,
+        distance="l2",
+        layer="last_hidden",
+        scaling="mean",
+        negatives=1,
+        margin=margin,
+        recipe="paper",
+        input_scaling="unit_rows",
+        dropout=0.5,
+        learning_rate=0.01,
+        weight_decay=5e-4,
         seed=seed,
     )
 
@@ -297,6 +319,13 @@ METHODS: dict[str, Method] = {
     ),
     "ffnn": Method("FFNN", {"alpha 0": _ffnn}, {"pubmed": 0.709}, stops=True),
     "ngm": Method("NGM-FFNN", {"alpha .2": _ngm}, stops=True),
+    "ngm-repulsion": Method(
+        "NGM with repulsion",
+        {
+            f"alpha {alpha:g}, margin {margin:g}": partial(_repulsion, alpha, margin)
+            for alpha, margin in ((1.0, 3.0), (1.0, 5.0), (0.3, 3.0))
+        },
+    ),
     "ngm-self": Method(
         "NGM-FFNN, self-trained",
         {
