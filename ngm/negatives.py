@@ -101,13 +101,17 @@ class NegativeSampler:
         rng = np.random.default_rng([self.seed, epoch, batch, _STREAM])
         mine = slice(first, first + len(ends))
         size = -(-self.rounds * total // USES)
-        pools = [(_some(u, rng.random(size)), _some(v, rng.random(size))) for u, v in self.candidates]
+        pools = {
+            g: (_some(u, rng.random(size)), _some(v, rng.random(size)))
+            for g, (u, v) in enumerate(self.candidates)
+            if self.negatives[g] > 0  # so that a graph beside it changes nothing
+        }
         pairs, of = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for number in range(self.rounds):
             chance = rng.random((2 + _DRAWS, total))[:, mine]
-            for g in np.flatnonzero(self.negatives > number):
+            for g in np.flatnonzero(self.negatives > number).tolist():
                 chosen = np.flatnonzero((source == g) & (chance[0] < self.negatives[g] - number))
-                made, found = self._replace(int(g), ends[chosen], chance[1:, chosen], pools[g])
+                made, found = self._replace(g, ends[chosen], chance[1:, chosen], pools[g])
                 pairs.append(made[found])
                 of.append(chosen[found])
         return np.concatenate(pairs), np.concatenate(of)
@@ -117,7 +121,9 @@ class NegativeSampler:
     ) -> tuple[Ids, NDArray[np.bool_]]:
         """Puts another node in the place of one end: ((k, 2) pairs, (k,) whether they are no neighbours)."""
         lookup = self.lookups[g]
-        rows, place = np.arange(len(ends)), (chance[0] < 0.5).astype(np.int64)
+        rows = np.arange(len(ends))
+        # of the end with the smaller number, say, not of the first: an edge that is turned round has the same pairs
+        place = ((chance[0] < 0.5) ^ (ends[:, 0] > ends[:, 1])).astype(np.int64)
         of_labeled = self.labeled[ends[rows, place]]
         pairs, found = ends.copy(), np.zeros(len(ends), dtype=bool)
         for number, draw in enumerate(chance[1:]):

@@ -96,14 +96,30 @@ def test_attraction_that_destroys_the_network_in_its_first_epochs_is_warned_of_a
     x, y, graph = counts(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        healthy = NGMClassifier(alpha_ll=0.02, alpha_lu=0.02, alpha_uu=0.02, epochs=10, seed=seed).fit(
+        healthy = NGMClassifier(alpha_ll=0.02, alpha_lu=0.02, alpha_uu=0.02, negatives=0, epochs=10, seed=seed).fit(
             x, y, graph=graph
         )
     with pytest.warns(CollapseWarning, match=r"^h has collapsed at epoch \d: (nodes differ|h is 0) "):
-        collapsed = NGMClassifier(alpha_ll=20, alpha_lu=20, alpha_uu=20, epochs=10, seed=seed).fit(x, y, graph=graph)
+        collapsed = NGMClassifier(alpha_ll=20, alpha_lu=20, alpha_uu=20, negatives=0, epochs=10, seed=seed).fit(
+            x, y, graph=graph
+        )
     labeled = y >= 0
     assert healthy.score(x[labeled], y[labeled]) > 0.9
     assert collapsed.score(x[labeled], y[labeled]) < 0.7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_held_apart_keep_h_from_the_collapse_that_attraction_alone_ends_in(seed: int) -> None:
+    x, y, graph = counts(seed)
+    settings = {"epochs": 10, "seed": seed, "recipe": "paper", "input_scaling": "none", "learning_rate": 5e-3}
+    settings |= {"alpha_ll": 5, "alpha_lu": 5, "alpha_uu": 5}
+    with pytest.warns(CollapseWarning):
+        alone = NGMClassifier(**settings, negatives=0).fit(x, y, graph=graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        apart = NGMClassifier(**settings, negatives=1).fit(x, y, graph=graph)
+    labeled = y >= 0
+    assert apart.score(x[labeled], y[labeled]) > alone.score(x[labeled], y[labeled])
 
 
 def test_every_regularized_layer_is_looked_at() -> None:

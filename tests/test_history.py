@@ -77,7 +77,7 @@ def test_terms_of_an_epoch_do_not_depend_on_the_batch_size(data, scaling: str) -
     x, y, graph = data
 
     def epoch(size: int) -> Epoch:
-        still = {"hidden": (8,), "epochs": 1, "learning_rate": 1e-30}  # so small that no weight moves
+        still = {"hidden": (8,), "epochs": 1, "negatives": 0, "learning_rate": 1e-30}  # so small that no weight moves
         model = NGMClassifier(**still, batch_size=size, scaling=scaling).fit(x, y, graph=graph)
         return model.history_.epochs[0]
 

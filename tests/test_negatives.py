@@ -123,6 +123,13 @@ def test_pairs_are_no_neighbours_and_of_the_kind_of_their_edge(problem: Problem)
     assert 0.95 * 3 * problem.graph.num_edges < drawn <= 3 * problem.graph.num_edges
 
 
+def test_edges_that_are_turned_round_have_the_same_pairs(problem: Problem) -> None:
+    graph, loss = problem.graph, NGMLoss(**ALPHAS, negatives=2)
+    turned = Graph(graph.num_nodes, graph.edges.flip(1), graph.weight)
+    for batch, other in zip(loader_of(problem, loss), loader_of(problem, loss, [turned]), strict=True):
+        torch.testing.assert_close(loss(problem.network, batch).repulsion, loss(problem.network, other).repulsion)
+
+
 def test_nodes_that_take_no_part_in_training_are_never_drawn() -> None:
     problem = make_problem(num_nodes=60, num_edges=80)
     apart = problem.graph.degree == 0

@@ -73,6 +73,20 @@ def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
             estimator.fit(x, target, graph=shuffled(graph, 2))
 
 
+def test_where_the_network_is_no_judge_labels_across_edges_are() -> None:
+    """One-hot rows tell the network nothing of each other; 200 labels are at both ends of some 700 edges."""
+    _, truth, _, graph = problem(3)
+    x, y = np.eye(400, dtype=np.float32), np.where(np.arange(400) < 200, truth, -1)
+    few = np.where(np.arange(400) < 20, truth, -1)  # some 7 such edges: too few to tell
+    settings = {"hidden": (8,), "epochs": 1, "recipe": "paper"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert NGMClassifier(**settings).fit(x, y, graph=graph).graphs_used_ == [True]
+        assert NGMClassifier(**settings).fit(x, few, graph=shuffled(graph, 0)).graphs_used_ == [True]
+    with pytest.warns(UserWarning, match="tells nothing"):
+        assert NGMClassifier(**settings).fit(x, y, graph=shuffled(graph, 0)).graphs_used_ == [False]
+
+
 def test_the_look_leaves_training_as_it_is() -> None:
     x, _, y, graph = problem(2)
     looked = NGMClassifier(hidden=(8,), epochs=2).fit(x, y, graph=graph)
@@ -106,6 +120,15 @@ def test_a_network_that_cannot_tell_new_rows_is_no_judge_of_a_graph() -> None:
     model = NGMClassifier(hidden=(16,), epochs=30, learning_rate=0.01).fit(identity, y, graph=graph)
     assert model.graphs_used_ == [True]
     assert model.score(identity, truth) > 0.8
+
+
+def test_where_nothing_speaks_for_a_graph_and_rows_can_be_learned_without_it_it_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    _, _, y, graph = problem(0)
+    noise = rng.normal(size=(400, 6)).astype(np.float32)  # the network cannot tell, and few labels are at both ends
+    with pytest.warns(UserWarning, match="tells nothing"):
+        model = NGMClassifier(hidden=(8,), epochs=1, recipe="paper").fit(noise, y, graph=graph)
+    assert model.graphs_used_ == [False]
 
 
 def test_edges_without_weight_do_not_count() -> None:

@@ -19,7 +19,7 @@ x, y = sp.load_npz(data / "x.npz"), known["label"].fillna(-1).astype(int)
 started = time.process_time()  # measuring
 graph = ngm.Graph.from_edges(edges.to_numpy(), num_nodes=len(known))
 model = ngm.NGMClassifier(
-    recipe="paper", alpha_uu=0.2, dropout=0.0, weight_decay=0.005, input_scaling="unit_rows", seed=seed
+    recipe="paper", alpha_uu=0.2, negatives=0, dropout=0.0, weight_decay=0.005, input_scaling="unit_rows", seed=seed
 )
 model.fit(x[: len(known)], y, graph=graph)
 seconds = time.process_time() - started  # measuring

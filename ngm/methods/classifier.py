@@ -55,8 +55,9 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         layer: Layer whose output is h; by default the last hidden one, or the output for the last three distances.
         influence: On directed graphs, "source", "target" or "both": which end pulls the other.
         negatives: Pairs of nodes that are no neighbours, held apart per edge so that edges cannot draw all nodes to one
-            point (docs/alphas.md); fractions too. 0: the paper's objective.
-        margin: Distance from which on such a pair is left alone.
+            point (docs/alphas.md); fractions too. "paper": 1, and 0 for texts and numbers; 0 is
+            the paper's own objective.
+        margin: Distance from which on such a pair is left alone; 3.
         scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
         network: "ffnn"; for texts "charcnn" (the paper's tiny one), "charcnn-small", "charcnn-large" or "lstm"; or a
             function (in_features, out_features) -> nn.Module.

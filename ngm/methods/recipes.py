@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
+from sklearn.base import is_regressor
+
 from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import WORD_NETWORKS
@@ -62,6 +64,8 @@ RECIPES: dict[str, Settings] = {
         average=None,
         steps=1000,
         most_epochs=100,
+        negatives=1.0,
+        margin=3.0,
     ),
     "strong": Settings(
         alpha_ll=0.0,
@@ -91,6 +95,7 @@ TEXT_RECIPES: dict[str, Settings] = {
         batch_size=128,
         steps=2000,
         most_epochs=200,
+        negatives=0.0,  # a text more to read costs more, and attraction on texts did not collapse
     ),
     "strong": replace(
         RECIPES["strong"],
@@ -120,6 +125,8 @@ def resolve(estimator: NGMEstimator) -> Settings:
     names = [field.name for field in fields(Settings) if field.name not in ("steps", "most_epochs")]
     own = {name: getattr(estimator, name) for name in names}
     recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[estimator.recipe]
+    if is_regressor(estimator):
+        recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
     if estimator.network in WORD_NETWORKS:
         recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
     return replace(recipe, **{name: value for name, value in own.items() if value is not None})

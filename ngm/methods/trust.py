@@ -3,8 +3,10 @@
 A copy of the network is trained on the labelled rows alone for a moment. If neighbours are alike in what is predicted,
 its predictions for the two ends of an edge agree more than for two nodes at random. How much more is compared with the
 same edges between nodes renamed at random, which is what a graph that knows nothing looks like. Where the network
-cannot tell labelled rows that it was not shown (one-hot inputs, say), it is no judge, and graphs are used. Texts are
-looked at as TF-IDF rows by a linear network: theirs would take much longer than a moment to learn anything.
+cannot tell labelled rows that it was not shown, it is no judge: then the labels at the two ends of labelled-labelled
+edges are. If there are too few of these, a graph is used only where rows have nothing in common that could be learned
+without it (one-hot inputs, say), since otherwise it may do harm and nothing speaks for it. Texts are looked at as
+TF-IDF rows by a linear network: theirs would take much longer than a moment to learn anything.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,6 +43,9 @@ SHOWN = 512  # labelled rows in a step, at most
 STEPS = 100
 RATE = 0.01
 LEAST = 3.0  # standard deviations
+PAIRS_LOOKED_AT = 500  # pairs of rows
+OVERLAP = 0.02  # share of these with a column in common above which rows can be told by what they share
+FEWEST_LABELED = 50  # labelled-labelled edges below which their labels decide nothing
 
 
 def useful_graphs(
@@ -70,7 +75,7 @@ def useful_graphs(
     seen = {i: eyes.agreement(graphs[i]) for i in judged}
     blind = any(deviations < LEAST for deviations in seen.values()) and eyes.foresight() < LEAST
     for i, deviations in seen.items():
-        used[i] = blind or deviations >= LEAST
+        used[i] = deviations >= LEAST or (blind and eyes.label_agreement(graphs[i]) >= LEAST)
     used = [bool(u) for u in from_first(torch.tensor(used)).tolist()]
     for i in (i for i, u in enumerate(used) if not u):
         which = "the graph" if len(graphs) == 1 else f"graph {i}"
@@ -132,12 +137,42 @@ class Eyes:
         if not len(halves[1]):
             return 0.0
         said = np.concatenate([self._said(self._learned(a), b) for a, b in (halves, halves[::-1])])
-        truth = self.targets[torch.cat([halves[1], halves[0]])]
-        width = said.shape[1]
-        told = truth.double() if truth.is_floating_point() else F.one_hot(truth, width).double()
-        wanted = told.reshape(len(said), -1).numpy()
+        wanted = self._wanted(torch.cat([halves[1], halves[0]]))
         said, wanted = said - said.mean(axis=0), wanted - wanted.mean(axis=0)
         return _deviations(_together(said, wanted), [_together(p, wanted) for p in self._shuffled(said)])
+
+    def label_agreement(self, graph: Graph) -> float:
+        """By how many standard deviations labels agree more across labelled-labelled edges than where shuffled.
+
+        Infinite where there are too few such edges to tell, below 0 if rows have columns in common.
+        """
+        edges = graph.edges[self.labeled[graph.edges].all(dim=1) & (graph.weight > 0)]
+        if len(edges) < FEWEST_LABELED:
+            return -float("inf") if self._rows_overlap() else float("inf")
+        nodes, ends = torch.unique(edges, return_inverse=True)
+        wanted = self._wanted(nodes)
+        wanted = wanted - wanted.mean(axis=0)
+        first, second = ends.numpy().T
+        by_chance = [_together(p[first], p[second]) for p in self._shuffled(wanted)]
+        return _deviations(_together(wanted[first], wanted[second]), by_chance)
+
+    def _rows_overlap(self) -> bool:
+        """Whether two rows at random may both have a column other than 0; False where x is no table."""
+        if not sp.issparse(self.inputs) and not isinstance(self.inputs, np.ndarray):
+            return False
+        first, second = self.rng.integers(len(self.labeled), size=(2, PAIRS_LOOKED_AT))
+        apart = first != second
+        table = cast("sp.csr_matrix", self.inputs)
+        a, b = (sp.csr_matrix(table[ids[apart]] != 0) for ids in (first, second))
+        both = np.asarray(a.multiply(b).sum(axis=1)).reshape(-1)
+        return bool((both > 0).mean() > OVERLAP)
+
+    def _wanted(self, nodes: Tensor) -> NDArray[np.float64]:
+        """(b, C) targets, classes as ones among zeros."""
+        truth = self.targets[nodes]
+        told = truth.double() if truth.is_floating_point() else F.one_hot(truth, self.estimator._widths[1]).double()
+        wanted: NDArray[np.float64] = told.reshape(len(nodes), -1).numpy()
+        return wanted
 
     def _shuffled(self, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         return [values[self.rng.permutation(len(values))] for _ in range(RENAMED)]

@@ -220,6 +220,7 @@ class Joint:
             alpha_ll=self.alpha,
             alpha_lu=self.alpha,
             alpha_uu=self.alpha,
+            negatives=0,
             batch_size=self.batch_size,
             epochs=round(self.steps / -(-batched // self.batch_size)),
             learning_rate=0.1,

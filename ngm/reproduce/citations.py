@@ -125,7 +125,7 @@ def _ngm(seed: int) -> NGMClassifier:
     )
 
 
-def _repulsion(alpha: float, margin: float, seed: int) -> NGMClassifier:
+def _repulsion(alpha: float, margin: float, epochs: int | None, seed: int) -> NGMClassifier:
     """NGM with pairs held apart: the network, dropout and penalty of the semi-supervised embedding, Eq. 3's costs."""
     return NGMClassifier(
         hidden=(100,),
@@ -142,6 +142,7 @@ def _repulsion(alpha: float, margin: float, seed: int) -> NGMClassifier:
         dropout=0.5,
         learning_rate=0.01,
         weight_decay=5e-4,
+        epochs=epochs,
         seed=seed,
     )
 
@@ -322,8 +323,10 @@ METHODS: dict[str, Method] = {
     "ngm-repulsion": Method(
         "NGM with repulsion",
         {
-            f"alpha {alpha:g}, margin {margin:g}": partial(_repulsion, alpha, margin)
-            for alpha, margin in ((1.0, 3.0), (1.0, 5.0), (0.3, 3.0))
+            "alpha 1, margin 3": partial(_repulsion, 1.0, 3.0, None),
+            "alpha 1, margin 5": partial(_repulsion, 1.0, 5.0, None),
+            "alpha .3, margin 3": partial(_repulsion, 0.3, 3.0, None),
+            "alpha 1, margin 5, 4 epochs": partial(_repulsion, 1.0, 5.0, 4),
         },
     ),
     "ngm-self": Method(
