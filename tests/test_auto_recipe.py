@@ -11,10 +11,11 @@ import scipy.sparse as sp
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from ngm import Graph, NGMClassifier, load
+from ngm import Graph, NGMClassifier, knn_graph, load
 from ngm.recipes import stacking
 from ngm.recipes.stacking import (
     calibration_power,
+    confidence_power,
     label_folds,
     powered,
     prediction_assortativity,
@@ -22,7 +23,7 @@ from ngm.recipes.stacking import (
     simplex_weights,
 )
 from ngm.recipes.targets import Targets
-from ngm.recipes.teachers import linear_proba, predict_all, spread_labels
+from ngm.recipes.teachers import SPREADING_ALIKE, Prediction, linear_proba, predict_all, self_trained, spread_labels
 from ngm.recipes.views import GraphOperators, NodeViews, scaled_features
 
 RNG = np.random.default_rng(0)
@@ -64,13 +65,21 @@ def test_a_teacher_that_knows_the_held_out_labels_gets_the_weight() -> None:
     assert weights[0] > 0.95
 
 
-def test_prior_weights_are_alike_with_an_informative_graph_and_on_x_with_another() -> None:
-    names, alone = ["x", "a", "b", "c"], {"x"}
-    np.testing.assert_allclose(prior_weights(names, alone, 0.5), 0.25)
-    weights = prior_weights(names, alone, 0.0)
+def predictions(*uses_graph: bool, prior: tuple[float, ...] = ()) -> list[Prediction]:
+    proba = np.full((1, 2), 0.5, np.float32)
+    priors = prior or (1.0,) * len(uses_graph)
+    return [Prediction(str(i), proba, used, priors[i]) for i, used in enumerate(uses_graph)]
+
+
+def test_prior_weights_are_the_teachers_own_with_an_informative_graph_and_on_x_with_another() -> None:
+    teachers = predictions(False, True, True, True, prior=(1, 1, 2, 4))
+    np.testing.assert_allclose(prior_weights(teachers, 0.5), [1 / 8, 1 / 8, 2 / 8, 4 / 8])
+    weights = prior_weights(teachers, 0.0)
     assert weights[0] == pytest.approx(1 - stacking.MIN_TRUST)
-    np.testing.assert_allclose(weights[1:], stacking.MIN_TRUST / 3)
-    np.testing.assert_allclose(prior_weights(["a", "b"], set(), 0.0), 0.5)  # nothing but the graph
+    np.testing.assert_allclose(weights[1:], stacking.MIN_TRUST * np.array([1, 2, 4]) / 7)
+    halfway = prior_weights(teachers, (stacking.UNINFORMATIVE + stacking.INFORMATIVE) / 2)
+    np.testing.assert_allclose(halfway, (weights + np.array([1, 1, 2, 4]) / 8) / 2)
+    np.testing.assert_allclose(prior_weights(predictions(True, True), 0.0), 0.5)  # nothing but the graph
 
 
 def test_assortativity_is_the_correlation_of_both_ends() -> None:
@@ -88,11 +97,17 @@ def test_calibration_flattens_a_teacher_that_is_too_sure_and_leaves_a_good_one()
     right = RNG.random(400) < 0.6
     sure = np.where(right[:, None], [[0.999, 0.001]], [[0.001, 0.999]]).astype(np.float32)
     targets = Targets(np.tile(np.float32([1, 0]), (400, 1)))
-    everything = np.ones(400, dtype=bool)
-    power = calibration_power(targets, sure, everything)
+    power = calibration_power(targets, sure)
     assert powered(sure, power, False).max() < 0.75
     honest = np.where(right[:, None], [[0.6, 0.4]], [[0.6, 0.4]]).astype(np.float32)
-    assert calibration_power(targets, honest, everything) >= 1
+    assert calibration_power(targets, honest) >= 1
+
+
+def test_teachers_are_brought_to_one_confidence() -> None:
+    sharp, flat = (powered(RNG.dirichlet(np.ones(4), 500).astype(np.float32), power, False) for power in (9, 0.1))
+    wanted = 1 / 4 + 3 / 4 * stacking.CONFIDENCE
+    for proba in (sharp, flat):
+        assert powered(proba, confidence_power(proba), False).max(axis=1).mean() == pytest.approx(wanted, abs=1e-3)
 
 
 # Folds
@@ -111,9 +126,9 @@ def test_folds_hold_out_every_label_once_and_never_the_only_one_of_a_class() -> 
 def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[np.ndarray] = []
 
-    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> dict[str, np.ndarray]:
+    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> list[Prediction]:
         seen.append(labeled.copy())
-        return {"features": np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32)}
+        return [Prediction("memory", np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32), False)]
 
     monkeypatch.setattr(stacking, "predict_all", noted)
     report = stacking.stack_teachers(views(), TARGETS, LABELED, seed=0).report
@@ -138,6 +153,51 @@ def test_spreading_is_the_closed_form_divided_by_class_mass() -> None:
     np.testing.assert_allclose(found, expected, atol=0.02)
 
 
+def test_nodes_most_alike_are_joined_by_principal_components() -> None:
+    """With as many components as columns, these are rotated rows: neighbours by cosine of centred rows."""
+    rows = scaled_features(X)
+    centered = rows - rows.mean(axis=0)
+    expected = knn_graph(centered, k=10)
+    found = views().alike("features").graph
+    assert len(set(map(tuple, found.edges.tolist())) ^ set(map(tuple, expected.edges.tolist()))) <= 4  # ties
+
+
+def test_components_have_the_deviations_of_the_rows() -> None:
+    nodes = views()
+    scores, deviation = nodes._principal("features", None)
+    values = np.linalg.eigvalsh(np.cov(scaled_features(X).T, bias=True))
+    np.testing.assert_allclose(np.sort(deviation**2), values, rtol=1e-3)
+    np.testing.assert_allclose(scores.std(axis=0), deviation, rtol=1e-3)
+
+
+def test_a_constant_view_has_no_components_and_joins_nobody() -> None:
+    nodes = NodeViews({"features": np.ones((N, 3), np.float32)}, [GRAPH])
+    assert nodes.components("features").tolist() == [[0.0]] * N
+    assert nodes.alike("features").graph.num_edges == 0
+    assert all(np.isfinite(found.proba).all() for found in predict_all(nodes, TARGETS, LABELED))
+
+
+def test_labels_spread_further_over_nodes_that_are_alike() -> None:
+    path = Graph.from_edges([[i, i + 1] for i in range(19)], num_nodes=20)
+    targets = Targets(np.eye(2, dtype=np.float32)[[0] * 10 + [1] * 10])
+    ends = np.isin(np.arange(20), [0, 19])
+    far = spread_labels(GraphOperators(path), targets, ends, SPREADING_ALIKE)
+    assert (far.argmax(axis=1) == targets.values.argmax(axis=1)).all()
+    np.testing.assert_allclose(far[::-1, ::-1], far, atol=1e-5)  # the two classes are alike
+
+
+def test_self_training_learns_from_labels_and_the_surer_half_of_each_class() -> None:
+    rows, proba = scaled_features(X), linear_proba(scaled_features(X), TARGETS, LABELED)
+    label, sureness = proba.argmax(axis=1), proba.max(axis=1)
+    chosen = LABELED.copy()
+    for one in range(3):
+        mine = [i for i in range(N) if label[i] == one and not LABELED[i]]
+        chosen[sorted(mine, key=lambda i: -sureness[i])[: (len(mine) + 1) // 2]] = True
+    y, weight = np.where(LABELED, CLASS, label), np.where(LABELED, 1, sureness**2)
+    model = LogisticRegression(C=10.0, max_iter=200).fit(rows[chosen], y[chosen], sample_weight=weight[chosen])
+    np.testing.assert_allclose(self_trained(rows, proba, TARGETS, LABELED), model.predict_proba(rows), atol=1e-4)
+
+
 def test_a_linear_teacher_is_scikit_learns() -> None:
     rows = scaled_features(X)
     model = LogisticRegression(C=100.0, max_iter=200).fit(rows[LABELED], CLASS[LABELED])
@@ -150,22 +210,24 @@ def test_an_edge_reversed_or_a_node_renamed_changes_no_teacher() -> None:
     renamed = Graph.from_edges(np.argsort(order)[EDGES][:, ::-1], num_nodes=N)
     moved = NodeViews({"features": scaled_features(X[order])}, [renamed])
     after = predict_all(moved, Targets(TARGETS.values[order]), LABELED[order])
-    assert list(before) == list(after)
-    for name, proba in before.items():
-        np.testing.assert_allclose(after[name], proba[order], atol=2e-3)
+    for one, other in zip(before, after, strict=True):
+        assert one.name == other.name
+        np.testing.assert_allclose(other.proba, one.proba[order], atol=5e-3)
 
 
 def test_every_teacher_gives_probabilities_for_classes_and_for_label_sets() -> None:
     several = Targets((RNG.random((N, 4)) < 0.4).astype(np.float32), multilabel=True)
-    for proba in predict_all(views(), several, LABELED).values():
-        assert proba.shape == (N, 4)
-        assert proba.min() >= 0
-        assert proba.max() <= 1
-    for proba in predict_all(views(), TARGETS, LABELED).values():
-        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-5)
+    for found in predict_all(views(), several, LABELED):
+        assert found.proba.shape == (N, 4)
+        assert found.proba.min() >= 0
+        assert found.proba.max() <= 1
+    for found in predict_all(views(), TARGETS, LABELED):
+        np.testing.assert_allclose(found.proba.sum(axis=1), 1, atol=1e-5)
 
 
 # The estimator
+
+ALONE = ("features", "features self-trained", "features components", "features alike")  # without the graph
 
 
 def auto(**settings: object) -> NGMClassifier:
@@ -186,9 +248,12 @@ def test_a_graph_that_knows_nothing_gets_little_weight() -> None:
     rng = np.random.default_rng(1)
     x = (3 * np.eye(3)[CLASS] + rng.normal(0, 1, (N, 3))).astype(np.float32)
     shuffled = Graph.from_edges(rng.permutation(N)[EDGES], num_nodes=N)
-    weights = auto().fit(x, FEW, graph=shuffled).teachers_.weights
-    informative = auto().fit(x, FEW, graph=GRAPH).teachers_.weights
-    assert weights["features"] > 0.5 > informative["features"]
+
+    def weight_without_graph(graph: Graph) -> float:
+        weights = auto().fit(x, FEW, graph=graph).teachers_.weights
+        return sum(w for name, w in weights.items() if name in ALONE)
+
+    assert weight_without_graph(shuffled) > 0.8 > 0.5 > weight_without_graph(GRAPH)
 
 
 def test_a_graph_gets_teachers_of_its_own_and_views_too() -> None:

@@ -82,7 +82,7 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
-RECIPES = {"auto": replace(RECIPES["strong"], input_scaling=None), **RECIPES}
+RECIPES = {"auto": replace(RECIPES["strong"], input_scaling=None, steps=300, most_epochs=300), **RECIPES}
 TEXT_RECIPES: dict[str, Settings] = {
     "paper": replace(
         RECIPES["paper"],

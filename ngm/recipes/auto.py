@@ -39,7 +39,7 @@ def soft_targets(
     ids = np.flatnonzero(taught)
     rows = {name: scaled_features(view if taught.all() else view[ids]) for name, view in views.items()}
     inside = [graph if taught.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
-    nodes = NodeViews(rows, inside)
+    nodes = NodeViews(rows, inside, targets.num_classes)
     stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
     soft_labels = targets.values * labeled[:, None]
     soft_labels[ids] = stack.soft_labels

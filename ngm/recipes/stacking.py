@@ -1,30 +1,36 @@
 """Teachers weighed by labels that they have not seen: folds, weights on the simplex, soft labels.
 
 With very few labels held-out ones say little, so weights start from a prior that needs no label at all: if neighbours
-are alike in what a linear model predicts from their own rows, the graph knows the classes, and all teachers start
-alike; if not, nearly all of the weight starts with the teachers that do without it.
+are alike in what is predicted from their own rows, the graph knows the classes, and its teachers start with most of the
+weight; if not, nearly all of it starts with the teachers that do without the graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngm.graph import Graph
 from ngm.recipes.targets import Mask, Targets
-from ngm.recipes.teachers import predict_all
+from ngm.recipes.teachers import Prediction, predict_all
 from ngm.recipes.views import Floats, NodeViews
 
 FOLDS = 5
+FOLDS_OF_LARGE = 2  # with more than `LARGE` nodes, where there are labels enough
+LARGE = 200_000  # nodes
 PRIOR_LABELS = 5.0  # held-out labels that the prior weights count for
-INFORMATIVE = 0.1  # assortativity of predictions from which on a graph is trusted as much as x
+UNINFORMATIVE = 0.03  # assortativity of predictions up to which a graph is not trusted
+INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
+CONFIDENCE = 0.6  # of a teacher's mean largest probability, between uniform ones (0) and sure ones (1)
+CONFIDENCE_POWERS = (0.02, 50.0)  # between which the power is that gives a teacher this confidence
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
 POWERS = (0.05, 0.08, 0.125, 0.2, 0.33, 0.5, 0.67, 1.0, 1.4, 2.0)  # that calibrate a teacher's probabilities
 _STEPS = 200
+_SAMPLED = 3_000  # nodes by which confidence is measured
 
 
 @dataclass(frozen=True)
@@ -78,30 +84,44 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
     """
-    proba = predict_all(views, targets, labeled)
+    predictions = predict_all(views, targets, labeled)
     fold = label_folds(targets, labeled, seed)
     held_out = fold >= 0
-    unseen = {name: np.zeros_like(targets.values) for name in proba}
+    unseen = [np.zeros_like(targets.values[held_out]) for _ in predictions]
     for i in range(int(fold.max(initial=-1)) + 1):
-        for name, found in predict_all(views, targets, labeled & (fold != i)).items():
-            unseen[name][fold == i] = found[fold == i]
-    assortativity = [_assortativity(views, proba, operators.graph) for operators in views.operators]
-    prior = prior_weights(list(proba), views.features, max(assortativity, default=0.0))
-    if held_out.any():
-        for name in proba:
-            power = calibration_power(targets, unseen[name], held_out)
-            proba[name], unseen[name] = (powered(p[name], power, targets.multilabel) for p in (proba, unseen))
-    weights = simplex_weights([targets.likelihood(p, held_out) for p in unseen.values()], prior)
-    soft_labels = powered(mixed(proba, weights), SHARPNESS, targets.multilabel)
+        for rows, found in zip(unseen, predict_all(views, targets, labeled & (fold != i)), strict=True):
+            rows[fold[held_out] == i] = found.proba[fold == i]
+    assortativity = [_assortativity(predictions, operators.graph) for operators in views.operators]
+    prior = prior_weights(predictions, max(assortativity, default=0.0))
+    known = targets.take(np.flatnonzero(held_out))
+    for i, prediction in enumerate(predictions):
+        power = _calibration(prediction.proba, unseen[i], known)
+        predictions[i] = replace(prediction, proba=powered(prediction.proba, power, targets.multilabel))
+        unseen[i] = powered(unseen[i], power, targets.multilabel)
+    weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
+    soft_labels = powered(mixed([p.proba for p in predictions], weights), SHARPNESS, targets.multilabel)
     soft_labels[labeled] = targets.values[labeled]
+    names = [prediction.name for prediction in predictions]
     report = TeacherReport(
-        dict(zip(proba, weights.tolist(), strict=True)),
-        {name: targets.score(p, held_out) for name, p in unseen.items()},
-        targets.score(mixed(unseen, weights), held_out),
+        dict(zip(names, weights.tolist(), strict=True)),
+        {name: known.score(proba) for name, proba in zip(names, unseen, strict=True)},
+        known.score(mixed(unseen, weights)),
         int(held_out.sum()),
         assortativity,
     )
     return Stack(soft_labels, report)
+
+
+def _calibration(proba: Floats, unseen: Floats, known: Targets) -> float:
+    """The power for a teacher's probabilities: one confidence for all, then as held-out labels say.
+
+    Args:
+        proba: (n, C) of the teacher.
+        unseen: (k, C) of the teacher that has not seen the labels held out.
+        known: These, of k nodes.
+    """
+    power = 1.0 if known.multilabel else confidence_power(proba)
+    return power * calibration_power(known, powered(unseen, power, known.multilabel))
 
 
 def label_folds(targets: Targets, labeled: Mask, seed: int) -> NDArray[np.int64]:
@@ -110,34 +130,43 @@ def label_folds(targets: Targets, labeled: Mask, seed: int) -> NDArray[np.int64]
     The only label of a class is never held out.
     """
     rng = np.random.default_rng([seed, 0xF01D])
+    folds = FOLDS if len(labeled) <= LARGE else FOLDS_OF_LARGE
     fold = np.full(len(labeled), -1)
     ids = np.flatnonzero(labeled)
     if targets.multilabel:
         if len(ids) > 1:
-            fold[rng.permutation(ids)] = np.arange(len(ids)) % min(FOLDS, len(ids))
+            fold[rng.permutation(ids)] = np.arange(len(ids)) % min(folds, len(ids))
         return fold
     label = targets.values[ids].argmax(axis=1)
     for one in np.unique(label):
         mine = rng.permutation(ids[label == one])
         if len(mine) > 1:
-            fold[mine] = np.arange(len(mine)) % min(FOLDS, len(mine))
+            fold[mine] = np.arange(len(mine)) % min(folds, len(mine))
     return fold
 
 
-def prior_weights(names: Sequence[str], without_graph: Collection[str], assortativity: float) -> NDArray[np.float64]:
+def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> NDArray[np.float64]:
     """(t,) weights before any label is held out.
 
     Args:
-        names: Of the teachers.
-        without_graph: Those of them that use no graph.
-        assortativity: From `INFORMATIVE` on all weigh alike; at 0 those with a graph have `MIN_TRUST` together.
+        predictions: Of the teachers.
+        assortativity: From `INFORMATIVE` on the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those
+            with a graph have `MIN_TRUST` together.
     """
-    alone = np.array([name in without_graph for name in names])
-    if alone.all() or not alone.any():
-        return np.full(len(names), 1 / len(names))
-    alike = float((~alone).mean())
-    trust = min(max(alike * assortativity / INFORMATIVE, MIN_TRUST), alike)
-    return np.asarray(np.where(alone, (1 - trust) / alone.sum(), trust / (~alone).sum()))
+    uses_graph = np.array([prediction.uses_graph for prediction in predictions])
+    trusted = _normalized(np.array([prediction.prior for prediction in predictions]))
+    if uses_graph.all():
+        return trusted
+    alone = _normalized(np.array([prediction.prior_alone for prediction in predictions]) * ~uses_graph)
+    if not uses_graph.any():
+        return alone
+    untrusted = (1 - MIN_TRUST) * alone + MIN_TRUST * _normalized(trusted * uses_graph)
+    trust = min(max((assortativity - UNINFORMATIVE) / (INFORMATIVE - UNINFORMATIVE), 0.0), 1.0)
+    return np.asarray(trust * trusted + (1 - trust) * untrusted)
+
+
+def _normalized(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(weights / weights.sum())
 
 
 def prediction_assortativity(graph: Graph, proba: Floats) -> float:
@@ -163,9 +192,10 @@ def prediction_assortativity(graph: Graph, proba: Floats) -> float:
     return float(together / variance)
 
 
-def _assortativity(views: NodeViews, proba: Mapping[str, Floats], graph: Graph) -> float:
-    """The largest over all views; 1 where there is none, and so nothing but the graph to learn from."""
-    return max((prediction_assortativity(graph, proba[view]) for view in views.features), default=1.0)
+def _assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
+    """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
+    alone = (prediction.proba for prediction in predictions if not prediction.uses_graph)
+    return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
 
 
 def simplex_weights(likelihoods: Sequence[NDArray[np.floating]], prior: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -184,25 +214,42 @@ def simplex_weights(likelihoods: Sequence[NDArray[np.floating]], prior: NDArray[
     return weights
 
 
-def mixed(proba: Mapping[str, Floats], weights: NDArray[np.float64]) -> Floats:
+def mixed(proba: Sequence[Floats], weights: NDArray[np.float64]) -> Floats:
     """(n, C) weighted mean of the teachers' probabilities."""
-    total = np.zeros_like(next(iter(proba.values())))
-    for p, weight in zip(proba.values(), weights, strict=True):
+    total = np.zeros_like(proba[0])
+    for p, weight in zip(proba, weights, strict=True):
         total += np.float32(weight) * p
     return total
 
 
-def calibration_power(targets: Targets, proba: Floats, held_out: Mask) -> float:
+def confidence_power(proba: Floats) -> float:
+    """The power that brings the mean largest probability to `CONFIDENCE`, so that no teacher drowns out others.
+
+    Args:
+        proba: (n, C).
+    """
+    count = len(proba)
+    sample = proba if count <= _SAMPLED else proba[np.random.default_rng(0).choice(count, _SAMPLED, replace=False)]
+    uniform = 1 / proba.shape[1]
+    wanted = uniform + (1 - uniform) * CONFIDENCE
+    low, high = np.log(CONFIDENCE_POWERS)
+    for _ in range(20):
+        middle = (low + high) / 2
+        sure = float(powered(sample, float(np.exp(middle)), False).max(axis=1).mean()) >= wanted
+        low, high = (low, middle) if sure else (middle, high)
+    return float(np.exp((low + high) / 2))
+
+
+def calibration_power(known: Targets, unseen: Floats) -> float:
     """The power of `POWERS` that makes held-out labels likeliest; those far from 1 need more labels that say so.
 
     Args:
-        targets: Labels.
-        proba: (n, C) of a teacher that has not seen the labels held out.
-        held_out: (n,) mask of these.
+        known: Labels held out, of k nodes.
+        unseen: (k, C) of a teacher that has not seen them.
     """
 
     def gain(power: float) -> float:
-        likelihood = targets.likelihood(powered(proba, power, targets.multilabel), held_out)
+        likelihood = known.likelihood(powered(unseen, power, known.multilabel))
         return float(np.log(likelihood.clip(1e-6)).sum() - PRIOR_LABELS / 2 * np.log(power) ** 2)
 
     return max(POWERS, key=gain)

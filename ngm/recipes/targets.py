@@ -37,25 +37,22 @@ class Targets:
         """Number of classes C."""
         return int(self.values.shape[1])
 
-    def likelihood(self, proba: Floats, nodes: Mask) -> Floats:
-        """(k,) probability that was given to each label of some nodes; of label sets, to each decision.
+    def likelihood(self, proba: Floats) -> Floats:
+        """(n,) probability that was given to the label of each node; of label sets, to each decision.
 
         Args:
             proba: (n, C).
-            nodes: (n,) mask.
         """
-        true, given = self.values[nodes], proba[nodes]
         if self.multilabel:
-            return np.asarray(np.where(true > 0.5, given, 1 - given).ravel(), dtype=np.float32)
-        return np.asarray((given * true).sum(axis=1), dtype=np.float32)
+            return np.asarray(np.where(self.values > 0.5, proba, 1 - proba).ravel(), dtype=np.float32)
+        return np.asarray((proba * self.values).sum(axis=1), dtype=np.float32)
 
-    def score(self, proba: Floats, nodes: Mask) -> float:
-        """Accuracy on some nodes; of label sets, Micro-F1 of as many labels as each node has. NaN without nodes."""
-        true, given = self.values[nodes], proba[nodes]
-        if not len(true):
+    def score(self, proba: Floats) -> float:
+        """Accuracy; of label sets, Micro-F1 of as many labels as each node has. NaN without nodes."""
+        if not len(self.values):
             return float("nan")
         if not self.multilabel:
-            return float((given.argmax(axis=1) == true.argmax(axis=1)).mean())
-        rank = (-given).argsort(axis=1).argsort(axis=1)
-        chosen = rank < (true > 0.5).sum(axis=1, keepdims=True)
-        return float((chosen & (true > 0.5)).sum() / max((true > 0.5).sum(), 1))
+            return float((proba.argmax(axis=1) == self.values.argmax(axis=1)).mean())
+        rank = (-proba).argsort(axis=1).argsort(axis=1)
+        chosen = rank < (self.values > 0.5).sum(axis=1, keepdims=True)
+        return float((chosen & (self.values > 0.5)).sum() / max((self.values > 0.5).sum(), 1))

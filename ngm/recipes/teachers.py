@@ -1,14 +1,18 @@
 """Teachers: cheap models that label every node from the labels of some, each in its own way.
 
-None is best everywhere, so `stacking` weighs them by labels that they have not seen. For each view of the nodes there
-is a linear model of a node's own row; for each graph, labels spread over its edges; for each view and graph, a linear
-model of the rows around a node, one of its own row beside those one and two hops away, and the predictions of all
-three averaged over the graph (Eq. 2 with a linear model as its prior).
+None is best everywhere, so `stacking` weighs them by labels that they have not seen. Of each view of the nodes there
+are four: a linear model of a node's own row; one that has also learned from its surest predictions; a linear model of a
+few principal components; and labels spread over a graph that joins the nodes most alike. Of each view and graph there
+are the same four with rows averaged over the neighbourhood of a node, a linear model of its own row beside those one
+and two hops away, and smoothed predictions of both (Eq. 2 with a linear model as its prior). Of each graph there is one
+that spreads the labels over its edges.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,63 +25,114 @@ from ngm.recipes.targets import Mask, Targets
 from ngm.recipes.views import Features, Floats, GraphOperators, NodeViews
 
 INVERSE_PENALTY = 100.0  # C of the linear models, on rows of length 1
-SPREADING = 0.9  # share that a node takes from its neighbours
-SPREADING_STEPS = 50
+PSEUDO_LABEL_INVERSE_PENALTY = 10.0  # C of those that learn from predictions, too
+MAX_PSEUDO_LABELED = 2_000  # predictions that they learn from, at most
 MAX_LABELED = 5_000  # labelled rows that a linear model learns from
 MAX_ITERATIONS = 200
+SPREADING = 0.9  # share that a node takes from its neighbours in a graph
+SPREADING_ALIKE = 0.99  # share that it takes from the nodes most like it
+SPREADING_STEPS = {SPREADING: 50, SPREADING_ALIKE: 200}
 
 
-def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> dict[str, Floats]:
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What one teacher says of the nodes.
+
+    Args:
+        name: Of the teacher. One that looks at a graph beyond the first is called by its number as well.
+        proba: (n, C) probabilities.
+        uses_graph: Whether it looks at a graph that was given.
+        prior: How much it weighs before any label is held out, beside others of 1.
+        prior_alone: The same among those that use no graph, where no graph is to be trusted.
+    """
+
+    name: str
+    proba: Floats
+    uses_graph: bool
+    prior: float = 1.0
+    prior_alone: float = 1.0
+
+
+def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> list[Prediction]:
     """Every teacher's labels for all nodes.
 
     Args:
         views: Of the nodes.
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
-
-    Returns:
-        Teacher -> (n, C) probabilities. A teacher that looks at a view or a graph beyond the first is called by its
-        number or name as well.
     """
-    found: dict[str, Floats] = {}
-    for view, rows in views.features.items():
-        found[view] = linear_proba(rows, targets, labeled)
-    for i, operators in enumerate(views.operators):
-        of = "" if len(views.operators) == 1 else f" {i}"
-        found[f"spreading{of}"] = spread_labels(operators, targets, labeled)
-        for view in views.features:
-            models = {
-                view: found[view],
-                f"{view} around{of}": linear_proba(views.neighborhood(view, i), targets, labeled),
-                f"{view} by hops{of}": linear_proba(views.hops(view, i), targets, labeled),
-            }
-            found |= models
-            found |= {f"{name}, smoothed{of}": operators.smoothed(proba) for name, proba in models.items()}
-    return found
+    alone = [found for view in views.features for found in _without_graph(views, view, targets, labeled)]
+    return alone + [found for i in range(len(views.operators)) for found in _with_graph(views, i, targets, labeled)]
 
 
-def spread_labels(operators: GraphOperators, targets: Targets, labeled: Mask) -> Floats:
-    """Labels spread over the normalised adjacency, each class divided by its mean (class mass)."""
+def _without_graph(views: NodeViews, view: str, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
+    rows = views.features[view]
+    own = linear_proba(rows, targets, labeled)
+    yield Prediction(view, own, False, 2, prior_alone=9)
+    if not targets.multilabel:
+        yield Prediction(f"{view} self-trained", self_trained(rows, own, targets, labeled), False)
+    yield Prediction(f"{view} components", linear_proba(views.components(view), targets, labeled), False)
+    alike = views.alike(view)
+    if alike is not None:
+        yield Prediction(f"{view} alike", spread_labels(alike, targets, labeled, SPREADING_ALIKE), False, 2)
+
+
+def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
+    number = "" if len(views.operators) == 1 else f" {i}"
+    graph = views.operators[i]
+    yield Prediction(f"spreading{number}", spread_labels(graph, targets, labeled), True)
+    for view in views.features:
+        rows, name = views.neighborhood(view, i), f"{view} around{number}"
+        around = linear_proba(rows, targets, labeled)
+        yield Prediction(name, around, True)
+        if not targets.multilabel:
+            yield Prediction(f"{name} self-trained", self_trained(rows, around, targets, labeled), True)
+        yield Prediction(f"{name} components", linear_proba(views.components(view, i), targets, labeled), True, 2)
+        alike = views.alike(view, i)
+        if alike is not None:
+            yield Prediction(f"{name} alike", spread_labels(alike, targets, labeled, SPREADING_ALIKE), True, 8)
+        yield Prediction(f"{name} smoothed", (alike or graph).smoothed(around), True, 2)
+        hops, name = linear_proba(views.hops(view, i), targets, labeled), f"{view} by hops{number}"
+        yield Prediction(name, hops, True)
+        yield Prediction(f"{name} smoothed", graph.smoothed(hops), True)
+
+
+def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share: float = SPREADING) -> Floats:
+    """Labels spread over the normalised adjacency, each class divided by its mean (class mass).
+
+    Args:
+        graph: Over the n nodes.
+        targets: Labels.
+        labeled: (n,) mask of those that may be learned from.
+        share: That a node takes from its neighbours in each step; a key of `SPREADING_STEPS`.
+    """
     start = targets.values * labeled[:, None]
     if targets.weight is not None:
         start *= targets.weight[:, None]
     start /= np.maximum(start.sum(axis=0), 1e-12)  # classes weigh alike, however many labels they have
     seeds = torch.from_numpy(start)
     mass = seeds
-    for _ in range(SPREADING_STEPS):
-        mass = SPREADING * (operators.normalized_adjacency @ mass) + (1 - SPREADING) * seeds
-    share = mass.numpy() / np.maximum(mass.numpy().mean(axis=0), 1e-12)
-    total = share.sum(axis=1, keepdims=True)
-    alike = np.full_like(share, 1 / targets.num_classes)
-    proba: Floats = np.divide(share, total, out=alike, where=total > 1e-12)
+    for _ in range(SPREADING_STEPS[share]):
+        mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
+    proportion = mass.numpy() / np.maximum(mass.numpy().mean(axis=0), 1e-12)
+    total = proportion.sum(axis=1, keepdims=True)
+    uniform = np.full_like(proportion, 1 / targets.num_classes)
+    proba: Floats = np.divide(proportion, total, out=uniform, where=total > 1e-12)
     if targets.multilabel:  # as many labels as the labelled nodes have
         proba = np.clip(proba * (targets.values[labeled].sum() / max(labeled.sum(), 1)), 0, 1).astype(np.float32)
     return proba
 
 
-def linear_proba(rows: Features, targets: Targets, labeled: Mask) -> Floats:
-    """(n, C) probabilities of a logistic regression on the labelled rows; of label sets, C independent ones."""
-    ids = np.flatnonzero(labeled)[:MAX_LABELED]
+def linear_proba(rows: Features, targets: Targets, labeled: Mask, inverse_penalty: float = INVERSE_PENALTY) -> Floats:
+    """(n, C) probabilities of a logistic regression on the labelled rows; of label sets, C independent ones.
+
+    Args:
+        rows: (n, d), of length 1 or so.
+        targets: Labels.
+        labeled: (n,) mask of those that may be learned from.
+        inverse_penalty: C, as in scikit-learn.
+    """
+    ids = _at_most(np.flatnonzero(labeled), MAX_LABELED)
     values, weight = targets.values[ids], None if targets.weight is None else targets.weight[ids]
     if targets.multilabel:
         return _independent(rows, ids, values)
@@ -87,12 +142,42 @@ def linear_proba(rows: Features, targets: Targets, labeled: Mask) -> Floats:
     if len(known) == 1:
         proba[:, known[0]] = 1
         return proba
-    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS)
+    model = LogisticRegression(C=inverse_penalty, max_iter=MAX_ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model that is nearly there teaches as well
         model.fit(rows[ids], label, sample_weight=weight)
     proba[:, model.classes_] = model.predict_proba(rows)
     return proba
+
+
+def self_trained(rows: Features, proba: Floats, targets: Targets, labeled: Mask) -> Floats:
+    """(n, C) probabilities of a linear model that learns from labels and from the surest predictions of another.
+
+    Args:
+        rows: (n, d), of length 1 or so.
+        proba: (n, C) predictions; of each class, the surer half is learned from.
+        targets: Labels, one a node.
+        labeled: (n,) mask of those that may be learned from.
+    """
+    sureness, label = proba.max(axis=1), proba.argmax(axis=1)
+    surer = [_surer_half(np.flatnonzero(~labeled & (label == one)), sureness) for one in np.unique(label)]
+    ids = _at_most(np.sort(np.concatenate(surer)), MAX_PSEUDO_LABELED)
+    values = targets.values.copy()
+    values[ids] = np.eye(targets.num_classes, dtype=np.float32)[label[ids]]
+    weight = np.ones(len(label), dtype=np.float32) if targets.weight is None else targets.weight.copy()
+    weight[ids] = np.square(sureness[ids])
+    taught = labeled.copy()
+    taught[ids] = True
+    return linear_proba(rows, Targets(values, weight=weight), taught, PSEUDO_LABEL_INVERSE_PENALTY)
+
+
+def _surer_half(nodes: NDArray[np.int64], sureness: Floats) -> NDArray[np.int64]:
+    return nodes[np.argsort(-sureness[nodes], kind="stable")[: (len(nodes) + 1) // 2]]
+
+
+def _at_most(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """So many of the ids, drawn at random, in their order."""
+    return ids if len(ids) <= count else np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
 
 
 def _independent(rows: Features, ids: NDArray[np.int64], values: Floats) -> Floats:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 
+from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale
 from ngm.spread import Shares, hop, pull, scale_rows, walk_shares
@@ -22,7 +23,11 @@ Features: TypeAlias = "Floats | sp.csr_array"
 RESTART = 0.25  # chance that a random walk stops before each step
 HOPS = 10  # steps of a walk, at most
 MAX_COLUMNS = 1_000  # beyond which rows are reduced before they are averaged over neighbourhoods
-COMPONENTS = 256  # what they are reduced to
+REDUCED_COLUMNS = 256  # what they are reduced to
+MIN_COMPONENTS = 16  # principal components that few labels are compared by
+MAX_FITTED_ROWS = 20_000  # rows that decide on components, at most
+NEIGHBORS = 10  # of a node in the graph of nodes that are alike
+MAX_JOINED_ROWS = 200_000  # rows beyond which no such graph is made
 
 
 def scaled_features(x: Table, scaling: ScalingName | None = None) -> Features:
@@ -86,14 +91,18 @@ class NodeViews:
     Args:
         features: View name -> (n, d) rows; see `scaled_features`.
         graphs: Over the n nodes; may be none.
+        num_classes: Number of classes C, for which `components` keeps enough columns.
     """
 
-    def __init__(self, features: Mapping[str, Features], graphs: Sequence[Graph]) -> None:
+    def __init__(self, features: Mapping[str, Features], graphs: Sequence[Graph], num_classes: int = 2) -> None:
         self.features = dict(features)
         self.operators = [GraphOperators(graph) for graph in graphs]
+        self.num_components = min(max(MIN_COMPONENTS, 2 * num_classes), REDUCED_COLUMNS)
         self._reduced: dict[str, Floats] = {}
         self._neighborhoods: dict[tuple[str, int], Floats] = {}
         self._hops: dict[tuple[str, int], Floats] = {}
+        self._components: dict[tuple[str, int | None], tuple[Floats, NDArray[np.float64]]] = {}
+        self._alike: dict[tuple[str, int | None], GraphOperators] = {}
 
     @property
     def num_nodes(self) -> int:
@@ -123,15 +132,77 @@ class NodeViews:
             self._hops[key] = np.asarray(beside / np.sqrt(3), dtype=np.float32)
         return self._hops[key]
 
+    def components(self, view: str, graph: int | None = None) -> Floats:
+        """(n, c) rows of length 1: a few principal components of a view, each scaled by the root of its deviation.
+
+        Few labels decide on few columns, and all nodes on which columns.
+
+        Args:
+            view: Name.
+            graph: Whose neighbourhoods the view is averaged over; the bare rows where None.
+        """
+        scores, deviation = self._principal(view, graph)
+        return cast(Floats, normalize(scores / np.sqrt(deviation).astype(np.float32), copy=False))
+
+    def alike(self, view: str, graph: int | None = None) -> GraphOperators | None:
+        """The graph that joins each node to the nodes most like it by their principal components.
+
+        None where there are more nodes than can be compared in passing.
+
+        Args:
+            view: Name.
+            graph: Whose neighbourhoods the view is averaged over; the bare rows where None.
+        """
+        key = (view, graph)
+        if self.num_nodes > MAX_JOINED_ROWS:
+            return None
+        if key not in self._alike:
+            rows = cast(Floats, normalize(self._principal(view, graph)[0]))
+            known = np.flatnonzero(rows.any(axis=1))  # a row of zeros is like no other
+            joined = Graph.from_edges(np.zeros((0, 2), dtype=np.int64), num_nodes=len(rows))
+            if len(known) > 1:
+                nearest = knn_graph(rows[known], k=min(NEIGHBORS, len(known) - 1))
+                joined = Graph.from_edges(torch.from_numpy(known)[nearest.edges], nearest.weight, len(rows))
+            self._alike[key] = GraphOperators(joined)
+        return self._alike[key]
+
     def reduced(self, view: str) -> Floats:
         """(n, d') dense rows: the view itself, or its strongest components where it has many columns."""
         if view not in self._reduced:
             self._reduced[view] = _reduced(self.features[view])
         return self._reduced[view]
 
+    def _principal(self, view: str, graph: int | None) -> tuple[Floats, NDArray[np.float64]]:
+        """((n, c) principal components, (c,) their deviations)."""
+        key = (view, graph)
+        if key not in self._components:
+            rows = self.reduced(view) if graph is None else self.neighborhood(view, graph)
+            self._components[key] = _principal(rows, self.num_components)
+        return self._components[key]
+
+
+def _principal(rows: Floats, count: int) -> tuple[Floats, NDArray[np.float64]]:
+    """((n, c) principal components, (c,) their deviations), as a sample of the rows has them."""
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+    sample = _sample(rows) - mean
+    _, scale, axes = randomized_svd(sample, min(count, *sample.shape), n_iter=3, random_state=0)
+    varied = scale > 1e-6 * max(scale[0], 1e-12)
+    varied[0] = True  # rows that are all the same have one column of zeros
+    deviation = np.maximum(scale[varied].astype(np.float64) / np.sqrt(len(sample)), 1e-12)
+    scores = rows @ axes[varied].T.astype(np.float32) - mean @ axes[varied].T.astype(np.float32)
+    return np.asarray(scores, dtype=np.float32), deviation
+
 
 def _reduced(rows: Features) -> Floats:
-    if rows.shape[1] > MAX_COLUMNS and min(rows.shape) > COMPONENTS:
-        left, scale, _ = randomized_svd(rows, COMPONENTS, n_iter=2, random_state=0)
-        return np.asarray(left * scale, dtype=np.float32)
+    if rows.shape[1] > MAX_COLUMNS and min(rows.shape) > REDUCED_COLUMNS:
+        _, _, axes = randomized_svd(_sample(rows), REDUCED_COLUMNS, n_iter=2, random_state=0)
+        return np.asarray(rows @ axes.T.astype(np.float32), dtype=np.float32)
     return np.asarray(cast(sp.csr_array, rows).toarray() if sp.issparse(rows) else rows, dtype=np.float32)
+
+
+def _sample(rows: Features) -> Features:
+    """At most `MAX_FITTED_ROWS` rows, drawn at random."""
+    if rows.shape[0] <= MAX_FITTED_ROWS:
+        return rows
+    drawn = np.random.default_rng(0).choice(rows.shape[0], MAX_FITTED_ROWS, replace=False)
+    return rows[np.sort(drawn)]
