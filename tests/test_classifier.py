@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier
-from ngm.methods import estimator as estimator_module
+from ngm.methods import forward
 from ngm.rows import Inputs
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
@@ -242,7 +242,7 @@ def test_names_of_columns_are_remembered_and_checked() -> None:
 def test_predictions_do_not_depend_on_how_many_rows_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     model = NGMClassifier(**SMALL).fit(X, FEW, graph=GRAPH)
     at_once = model.predict_proba(X)
-    monkeypatch.setattr(estimator_module, "PREDICTED_AT_ONCE", 5)
+    monkeypatch.setattr(forward, "PREDICTED_AT_ONCE", 5)
     np.testing.assert_allclose(model.predict_proba(X), at_once, rtol=1e-6)
     np.testing.assert_allclose(
         np.concatenate([model.predict_proba(X[i : i + 1]) for i in range(N)]), at_once, rtol=1e-5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,18 +17,16 @@ from torch.nn import functional as F
 
 from ngm.distributed import from_first, rank_and_world
 from ngm.evidence import label_set
-from ngm.graph import Graph
 from ngm.methods.checks import one_graph
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.problem import Problem
 from ngm.methods.readers import Given, Texts
 from ngm.methods.targets import Task, as_array, encode_classes, labeled_accuracy, unlabeled_rows
 from ngm.methods.teachers import taught
 from ngm.methods.texts import own_views, text_targets
 from ngm.metrics import accuracy, f1
-from ngm.networks.input_scaling import Table
 from ngm.recipes.auto import soft_targets
 from ngm.recipes.targets import Targets
-from ngm.rows import Inputs
 from ngm.run import JSON
 
 
@@ -160,15 +158,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             raise ValueError(f"row {row} of the y of validation has no label; leave such rows out")
         return encoded.targets
 
-    def _teach(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        sample_weight: ArrayLike | None,
-        some: bool,
-    ) -> tuple[Tensor, Tensor]:
+    def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
+        inputs, targets, labeled = problem.inputs, problem.targets, problem.labeled
         strong = "recipe is 'strong', which"
         if self.task_ == "labels":
             raise ValueError(f"{strong} takes one class per row; y has several labels per row, so set recipe='paper'")
@@ -176,43 +167,37 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             raise ValueError(f"{strong} learns from a graph; give graph=, or set recipe='paper'")
         if self.influence != "both":
             raise ValueError(f"{strong} has no direction; influence is {self.influence!r}, set it to 'both'")
-        if sample_weight is not None:
+        if problem.sample_weight is not None:
             raise ValueError(f"{strong} takes no sample_weight; leave it out, or set recipe='paper'")
         if not isinstance(inputs, np.ndarray | Texts) and not sp.issparse(inputs):
             raise ValueError(
                 f"{strong} averages rows of x, and x is a {type(inputs).__name__}; give a table, or use ngm.CoTraining"
             )
-        if not graphs:
+        if not problem.graphs:
             return targets, labeled
-        graph = one_graph(graphs)
+        graph = one_graph(problem.graphs)
         if not bool((graph.weight > 0).any()):
             raise ValueError(f"{strong} learns from edges; {graph} has none with a weight above 0")
         count = len(self.classes_)
         if isinstance(inputs, Texts):
-            words, told = text_targets(inputs.strings, targets, labeled, graphs, count, inputs.vectors)
+            words, told = text_targets(inputs.strings, targets, labeled, problem.graphs, count, inputs.vectors)
             told = told & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
         else:
             words, told = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.seed)
         return from_first(words), from_first(told)
 
-    def _soft_targets(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        views: Mapping[str, Table],
-        sample_weight: ArrayLike | None,
-    ) -> tuple[Tensor, Tensor]:
+    def _soft_targets(self, problem: Problem) -> tuple[Tensor, Tensor]:
+        targets, labeled = problem.targets, problem.labeled
         several, count = self.task_ == "labels", len(self.classes_)
         values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), count)
         taught = torch.zeros(len(labeled), dtype=torch.bool)
         soft = torch.zeros(len(labeled), count)
         if rank_and_world()[0] == 0:
-            weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float32)
+            weighted = problem.sample_weight is not None
+            weight = np.asarray(problem.sample_weight, dtype=np.float32) if weighted else None
             given = Targets(values.numpy().astype(np.float32), several, weight)
-            every = {**own_views(inputs), **views}
-            labels, mask, self.teachers_ = soft_targets(every, graphs, given, labeled.numpy(), self.seed)
+            every = {**own_views(problem.inputs), **problem.views}
+            labels, mask, self.teachers_ = soft_targets(every, problem.graphs, given, labeled.numpy(), self.seed)
             soft, taught = torch.from_numpy(labels), torch.from_numpy(mask)
         return from_first(soft), from_first(taught)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -22,8 +22,11 @@ from ngm.edge_batch import EdgeKind
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import exporting, saving
-from ngm.methods.checks import check_features, check_graphs, check_settings, per_graph, warn_of_idle_graph
+from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
+from ngm.methods.edge_terms import edge_loss
+from ngm.methods.forward import in_batches
 from ngm.methods.making import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
+from ngm.methods.problem import Problem
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
 from ngm.methods.recipes import Recipe, resolve
 from ngm.methods.texts import shown_texts
@@ -35,7 +38,7 @@ from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.recipes.auto import check_views, weight_of_taught
 from ngm.recipes.stacking import TeacherReport
-from ngm.rows import Inputs, Rows, move_rows, num_rows, take_rows
+from ngm.rows import Inputs, Rows, num_rows
 from ngm.run import JSON, Run
 from ngm.sampling import EdgeLoader, Labels, Sampling
 from ngm.text.thesaurus import Thesaurus
@@ -43,7 +46,6 @@ from ngm.text.vectors import WordVectors
 from ngm.training import Epoch, History, OptimizerName, train
 
 Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
-PREDICTED_AT_ONCE = 8192  # rows
 
 
 @dataclass(eq=False, repr=False)
@@ -149,11 +151,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.teachers_: TeacherReport | None = None
             if self.recipe == "strong" or (self.recipe == "auto" and graphs):
                 useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
+                problem = Problem(inputs, targets, told, useful, further, sample_weight)
                 if self.recipe == "strong":
-                    targets, told = self._teach(inputs, targets, told, useful, sample_weight, bool(graphs))
+                    targets, told = self._teach(problem, bool(graphs))
                 else:
-                    weight, sample_weight = sample_weight, weight_of_taught(sample_weight, told)
-                    targets, told = self._soft_targets(inputs, targets, told, useful, further, weight)
+                    sample_weight = weight_of_taught(sample_weight, told)
+                    targets, told = self._soft_targets(problem)
                 if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
                     told = told & ~(labeled & ~held_out.labeled) & inputs.filled
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
@@ -258,55 +261,20 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     # How the parts meet
 
-    def _teach(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        sample_weight: ArrayLike | None,
-        some: bool,
-    ) -> tuple[Tensor, Tensor]:
+    def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
         """The strong recipe's targets: (shares (n, C), (n,) mask of the nodes that have any).
 
         Without a graph that tells anything (`some` says whether any was given) they are what they were.
         """
         raise ValueError(f"recipe is 'strong', which is for classes; {type(self).__name__} takes recipe='paper'")
 
-    def _soft_targets(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        views: Mapping[str, Table],
-        sample_weight: ArrayLike | None,
-    ) -> tuple[Tensor, Tensor]:
+    def _soft_targets(self, problem: Problem) -> tuple[Tensor, Tensor]:
         """The default recipe's targets: (soft labels (n, C), (n,) mask of the nodes that have any)."""
-        return targets, labeled
+        return problem.targets, problem.labeled
 
     def _loss(self, graphs: int, used: Sequence[bool] = ()) -> NGMLoss:
-        """A regularizer per graph, with alphas of 0 where it is not used; an alpha as a list has an entry per graph."""
-        count = max(graphs, 1)
-        alphas = (self.settings_.alpha_ll, self.settings_.alpha_lu, self.settings_.alpha_uu)
-        names = ("alpha_ll", "alpha_lu", "alpha_uu")
-        per = [per_graph(name, alpha, count) for name, alpha in zip(names, alphas, strict=True)]
-        regularizers = [
-            Regularizer(
-                alpha_ll=ll,
-                alpha_lu=lu,
-                alpha_uu=uu,
-                distance=self.distance,
-                layer=self.layer,
-                influence=self.influence,
-                negatives=self.settings_.negatives,
-                margin=self.settings_.margin,
-            )
-            for ll, lu, uu in zip(*per, strict=True)
-        ]
-        idle = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)
-        kept = [r if u else idle for r, u in zip(regularizers, used or [True] * count, strict=True)]
-        return NGMLoss(kept, cost=self._cost(), scaling=self.scaling)
+        template = Regularizer(distance=self.distance, layer=self.layer, influence=self.influence)
+        return edge_loss(self.settings_, template, self._cost(), self.scaling, graphs, used)
 
     def _loader(
         self,
@@ -349,13 +317,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         truth = self._scaled(held_out.y)
-        settings = self.settings_
-        epochs = settings.epochs_of(len(loader))
-        decay = settings.weight_decay
-        if decay is None:  # one over the nodes: those that were taught, or all where no graph could teach any
-            told = int(loader.labeled.sum())
-            decay = 1 / (told if any(self.graphs_used_) else len(loader.labeled))
-        self.settings_ = replace(settings, epochs=epochs, weight_decay=decay)
+        # decay over the nodes that were taught, or over all where no graph could teach any
+        nodes = int(loader.labeled.sum()) if any(self.graphs_used_) else len(loader.labeled)
+        settings = self.settings_ = self.settings_.completed(len(loader), nodes)
 
         def evaluate(network: nn.Module) -> dict[str, float]:
             logits = self._logits(held_out.x)
@@ -366,14 +330,14 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.network_,
             loader,
             loss,
-            epochs=epochs,
+            epochs=cast(int, settings.epochs),
             seed=self.seed,
             optimizer=self.optimizer,
-            learning_rate=self.settings_.learning_rate,
-            weight_decay=decay,
+            learning_rate=settings.learning_rate,
+            weight_decay=cast(float, settings.weight_decay),
             clip=self.clip,
             bfloat16=self.bfloat16,
-            average=self.settings_.average,
+            average=settings.average,
             evaluate=evaluate if held_out.any else None,
             patience=self.patience,
             run=run,
@@ -416,14 +380,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _batched(self, inputs: Inputs, read: Callable[..., Tensor], only: Tensor | None = None) -> Tensor:
         """What is read off the network for all rows, or for some of them by number."""
         self.network_.eval()
-        if only is not None and isinstance(inputs, Texts):
-            inputs, only = inputs.take(only), None
-        every = torch.arange(num_rows(inputs)) if only is None else only
-        ids = inputs.pieces() if isinstance(inputs, Texts) else torch.split(every, PREDICTED_AT_ONCE)
-        with torch.inference_mode():
-            parts = [read(move_rows(take_rows(inputs, part, self.dtype_), self.device)).cpu() for part in ids]
-        found = torch.cat(parts)
-        return found[torch.argsort(torch.cat(ids))] if isinstance(inputs, Texts) else found
+        return in_batches(inputs, read, self.dtype_, self.device, only)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -49,6 +49,16 @@ class Settings:
         """How many epochs there are, if each has so many batches."""
         return self.epochs or min(self.most_epochs, math.ceil(self.steps / max(batches, 1)))
 
+    def completed(self, batches: int, nodes: int) -> Settings:
+        """The same with `epochs` and `weight_decay` where they are None.
+
+        Args:
+            batches: In an epoch.
+            nodes: One over these is the weight decay.
+        """
+        decay = 1 / nodes if self.weight_decay is None else self.weight_decay
+        return replace(self, epochs=self.epochs_of(batches), weight_decay=decay)
+
 
 RECIPES: dict[str, Settings] = {
     "paper": Settings(

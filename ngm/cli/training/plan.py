@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import cast
 
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ngm.cli.training.data import Data
-from ngm.graph import Graph
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.problem import Problem
 from ngm.methods.regressor import NGMRegressor
 from ngm.methods.validation import HeldOut
-from ngm.networks.input_scaling import Table
 from ngm.objective import NGMLoss
-from ngm.rows import Inputs
 from ngm.run import Run
 from ngm.sampling import EdgeLoader
 from ngm.training import Epoch, History, seeded
@@ -119,27 +116,11 @@ class _Numbers(_Rehearsal, NGMRegressor):
 
 
 class _Classes(_Rehearsal, NGMClassifier):
-    def _teach(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        sample_weight: ArrayLike | None,
-        some: bool,
-    ) -> tuple[Tensor, Tensor]:
-        return (targets, labeled) if not graphs else self._labelled_alike(targets)
+    def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
+        return self._labelled_alike(problem.targets) if problem.graphs else (problem.targets, problem.labeled)
 
-    def _soft_targets(
-        self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
-        views: Mapping[str, Table],
-        sample_weight: ArrayLike | None,
-    ) -> tuple[Tensor, Tensor]:
-        return self._labelled_alike(targets)
+    def _soft_targets(self, problem: Problem) -> tuple[Tensor, Tensor]:
+        return self._labelled_alike(problem.targets)
 
     def _labelled_alike(self, targets: Tensor) -> tuple[Tensor, Tensor]:
         """As if the teachers had labelled every node: what they say has no bearing on time."""
