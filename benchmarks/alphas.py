@@ -45,7 +45,8 @@ def main() -> None:
         for seed in range(SEEDS):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", CollapseWarning)
-                model = NGMClassifier(negatives=0, seed=seed, validation=data.validation).set_params(**settings)
+                model = NGMClassifier(recipe="paper", negatives=0, seed=seed, validation=data.validation)
+                model.set_params(**settings)
                 model.fit(data.x, y, graph=graph)
             collapsed += any(issubclass(w.category, CollapseWarning) for w in caught)
             accuracies = [epoch["validation_accuracy"] for epoch in model.history_.epochs]

@@ -1,10 +1,11 @@
-"""The estimator's defaults against the plain network, on real graphs and on shuffled ones.
+"""Recipe "paper" as it comes against the plain network, on real graphs and on shuffled ones.
 
     python benchmarks/defaults.py [--json] [--keep] [--score test]
 
-Nothing is given but x, y and the graph. "Plain" is the same estimator with all alphas 0 and as many steps. A shuffled
-graph has the same edges between nodes renamed at random, so it knows nothing: a method that is safe to try must not
-lose much with it. Test nodes are out of the graph; without `--score test` the validation nodes are too, and are scored.
+Nothing is given but the recipe, x, y and the graph. "Plain" is the same estimator with all alphas 0 and as many steps.
+A shuffled graph has the same edges between nodes renamed at random, so it knows nothing: a method that is safe to try
+must not lose much with it. Test nodes are out of the graph; without `--score test` the validation nodes are too, and
+are scored.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from ngm import Graph, NGMClassifier, knn_graph
 from ngm.datasets import few_labels, load
@@ -53,12 +55,13 @@ def compare(name: str, part: str, settings: dict[str, object]) -> dict[str, dict
     found: dict[str, list[float]] = {"plain": [], "graph": [], "shuffled": []}
     for seed in range(SEEDS):
         x, y, graph, x_new, y_new = problem(name, part, seed)
-        with_graph = NGMClassifier(seed=seed).set_params(**settings).fit(x, y, graph=graph)
+        paper = NGMClassifier(recipe="paper", seed=seed)
+        with_graph = clone(paper).set_params(**settings).fit(x, y, graph=graph)
         steps = with_graph.n_iter_ * math.ceil(graph.num_edges / with_graph.settings_.batch_size)
         models = {
-            "plain": NGMClassifier(seed=seed, alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=steps).fit(x, y),
+            "plain": clone(paper).set_params(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=steps).fit(x, y),
             "graph": with_graph,
-            "shuffled": NGMClassifier(seed=seed).set_params(**settings).fit(x, y, graph=shuffled(graph, seed)),
+            "shuffled": clone(paper).set_params(**settings).fit(x, y, graph=shuffled(graph, seed)),
         }
         for key, model in models.items():
             found[key].append(float(model.score(x_new, y_new)))

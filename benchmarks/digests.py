@@ -16,6 +16,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +68,7 @@ def fits() -> dict[str, Callable[[], str]]:
     numbers = np.where(np.arange(400) % 3 == 0, x[:, 20] + x[:, 30], np.nan)
     several = np.full((400, 3), -1)
     several[:60] = np.stack([y[:60] % 2 == 0, y[:60] > 4, y[:60] < 3], axis=1)
-    classifier = ngm.NGMClassifier
+    classifier = partial(ngm.NGMClassifier, recipe="paper")
 
     def proba(model: ngm.NGMClassifier, *data: object, inputs: object = x) -> str:
         return digest(model.fit(*data).predict_proba(inputs))  # type: ignore[arg-type]
@@ -130,11 +131,12 @@ def commands() -> dict[str, str]:
             "\n".join([head, *(line.replace("[", "") for line in lines)]) + "\n", encoding="utf-8"
         )
         numbers = ",".join(f"p{i}" for i in range(64))
+        paper = ("d.csv", "--columns", numbers, "--label", "digit", "--recipe", "paper")
         runs = {
             "train, texts": ("t.csv", "--text", "body", "--label", "topic", "--epochs", "2"),
             "train, tf-idf": ("t.csv", "--text", "body", "--label", "topic", "--encoder", "tfidf", "--epochs", "5"),
-            "train, columns": ("d.csv", "--columns", numbers, "--label", "digit", "--epochs", "3"),
-            "train, no graph": ("d.csv", "--columns", numbers, "--label", "digit", "--epochs", "5", "--no-graph"),
+            "train, columns": (*paper, "--epochs", "3"),
+            "train, no graph": (*paper, "--epochs", "5", "--no-graph"),
         }
         for i, (name, options) in enumerate(runs.items()):
             command("train", *options, "-o", f"run{i}", "--no-report", cwd=folder)

@@ -37,7 +37,8 @@ data = ngm.open_graph(sys.argv[1])
 x = np.stack([data.column(name) for name in "abc"], axis=1).astype(np.float32)
 y = [None if kind is None else str(kind) for kind in data.y]
 mode = {"resume": {"resume": True}, "overwrite": {"overwrite": True}}.get(sys.argv[2], {})
-estimator = ngm.NGMClassifier(hidden=(8,), epochs=3, batch_size=32, validation=0.2, folder="run", **mode)
+settings = {"hidden": (8,), "recipe": "paper", "epochs": 3, "batch_size": 32, "validation": 0.2}
+estimator = ngm.NGMClassifier(**settings, folder="run", **mode)
 """
 SELF = ROUNDS + "ngm.SelfTraining(estimator, rounds=2, per_round=6).fit(x, y, graph=data.graph)\n"
 CO = ROUNDS + "ngm.CoTraining(estimator, rounds=3).fit(x, y, graph=data.graph)\n"

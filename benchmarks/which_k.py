@@ -46,7 +46,7 @@ def trained(graph: Graph | None, data: Dataset, labels: int) -> Row:
     batches = 1 if graph is None else -(-graph.num_edges // 512)
 
     def score(seed: int) -> float:
-        model = NGMClassifier(epochs=max(round(STEPS / batches), 1), seed=seed)
+        model = NGMClassifier(recipe="paper", epochs=max(round(STEPS / batches), 1), seed=seed)
         model.fit(data.x[data.train], few_labels(data.y[data.train], labels, seed), graph=graph)
         return accuracy(data.y[data.test], model.predict(data.x[data.test]))
 

@@ -24,7 +24,7 @@ def labelled_in_rounds(least_certain: bool, seed: int) -> list[float]:
     rng = np.random.default_rng(seed)
     y, scores = few_labels(truth, 1, seed=seed), []
     for _ in range(rounds + 1):
-        model = ngm.NGMClassifier(epochs=15, seed=seed).fit(x, y, graph=graph)
+        model = ngm.NGMClassifier(recipe="paper", epochs=15, seed=seed).fit(x, y, graph=graph)
         scores.append(model.score(x_new, truth_new))
         open_ = np.flatnonzero(y == -1)
         order = np.argsort(margin(model)[open_]) if least_certain else rng.permutation(len(open_))

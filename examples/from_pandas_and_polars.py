@@ -25,7 +25,7 @@ assert data.ids.tolist() == people["id"].tolist()
 columns = ["age", "spent"]
 scaled = (people[columns] - people[columns].mean()) / people[columns].std()
 methods = {
-    "without graph": ngm.NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=40),
+    "without graph": ngm.NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=40),
     "with graph": ngm.NGMClassifier(recipe="strong", epochs=40),  # twelve labels, spread over the calls first
 }
 truth = np.where(kind == 1, "business", "home")

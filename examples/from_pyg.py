@@ -24,7 +24,7 @@ y = torch.where(known.train_mask, known.y, -1)  # -1 = unlabelled
 print(f"{data} -> {graph}, {int(known.train_mask.sum())} labels")
 
 methods = {
-    "without graph": ngm.NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=100),
+    "without graph": ngm.NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=100),
     "with graph": ngm.NGMClassifier(recipe="strong", epochs=50),  # labels spread first: there are only five a topic
 }
 for name, model in methods.items():

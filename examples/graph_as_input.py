@@ -17,7 +17,7 @@ y = np.where(rng.random(400) < 0.15, truth[:400], -1)  # -1 = unlabelled
 others = y == -1
 
 rows = inputs.adjacency_rows(graph)  # 1 at a person's own index and at those of their friends; sparse
-model = ngm.NGMClassifier(hidden=(50,), epochs=20, batch_size=128).fit(rows, y, graph=graph)
+model = ngm.NGMClassifier(recipe="paper", hidden=(50,), epochs=20, batch_size=128).fit(rows, y, graph=graph)
 print(f"{graph}, {(~others).sum()} labels")
 print(f"unlabelled people {model.score(rows[others], truth[:400][others]):.2f}")
 
@@ -28,5 +28,5 @@ print(f"new people        {model.score(inputs.adjacency_rows(links), truth[400:]
 
 # An input that stays short on any graph: the 16 strongest identities that reach a person along the edges
 strongest = inputs.concat(inputs.identities(graph, keep=16), scale=[10])  # chances are small numbers
-by_identity = ngm.NGMClassifier(hidden=(50,), epochs=20, batch_size=128).fit(strongest, y, graph=graph)
+by_identity = ngm.NGMClassifier(recipe="paper", hidden=(50,), epochs=20, batch_size=128).fit(strongest, y, graph=graph)
 print(f"new people, by identities {by_identity.score(inputs.from_links(links, strongest), truth[400:]):.2f}")

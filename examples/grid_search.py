@@ -12,7 +12,7 @@ y = few_labels(digits.y[digits.train], 5, seed=0)
 graph = ngm.knn_graph(x, k=5)
 
 search = GridSearchCV(
-    ngm.NGMClassifier(hidden=(100,), epochs=20),
+    ngm.NGMClassifier(recipe="paper", hidden=(100,), epochs=20),
     {"alpha_uu": [0.0, 0.2], "distance": ["l2", "squared_l2"]},
     cv=ngm.LabeledKFold(3),
 )

@@ -55,5 +55,5 @@ known, new = tokens_of(texts[:600]), tokens_of(texts[600:])
 y = few_labels(topic[:600], 2, seed=0)  # two labels a topic, -1 elsewhere
 graph = text_graph(texts[:600], k=5)
 for name, graphs, epochs in [("without graph", [], 50), ("with graph", [graph], 10)]:  # about as many steps
-    model = ngm.NGMClassifier(network=Encoder, epochs=epochs).fit(known, y, graph=graphs)
+    model = ngm.NGMClassifier(network=Encoder, recipe="paper", epochs=epochs).fit(known, y, graph=graphs)
     print(f"{name:13} {model.score(new, topic[600:]):.3f}")

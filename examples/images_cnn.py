@@ -1,6 +1,7 @@
 """Images and a convolutional network of one's own, with and without a graph over the images."""
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor, nn
 
 import ngm
@@ -37,8 +38,9 @@ graph = ngm.knn_graph(pixels[digits.train], k=5)  # any graph over the images wi
 y = few_labels(digits.y[digits.train], 2, seed=0)  # two labels a class
 found: dict[str, list[float]] = {"without graph": [], "with graph": []}
 for seed in range(2):
-    plain = ngm.NGMClassifier(network=Convolutional, epochs=225, seed=seed).fit(images, y)  # 225 steps
-    model = ngm.NGMClassifier(network=Convolutional, epochs=25, seed=seed).fit(images, y, graph=graph)  # 25 times nine
+    network = ngm.NGMClassifier(network=Convolutional, recipe="paper", seed=seed)
+    plain = clone(network).set_params(epochs=225).fit(images, y)  # 225 steps
+    model = clone(network).set_params(epochs=25).fit(images, y, graph=graph)  # 25 times nine
     for name, fitted in zip(found, (plain, model), strict=True):
         found[name].append(fitted.score(new, digits.y[digits.test]))
 for name, scores in found.items():

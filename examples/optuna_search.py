@@ -17,6 +17,7 @@ graph = ngm.knn_graph(x, k=5)
 def made(alpha_lu: float, alpha_uu: float, learning_rate: float) -> ngm.NGMClassifier:
     """A model with these settings, trained."""
     model = ngm.NGMClassifier(
+        recipe="paper",
         hidden=(64,),
         epochs=8,
         alpha_ll=alpha_lu,

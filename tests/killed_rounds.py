@@ -38,7 +38,14 @@ def trained(method: str, folder: Path | None) -> SelfTraining | CoTraining:
     """Trains, or goes on with what is in the folder."""
     x, y, truth, graph = problem()
     estimator = NGMClassifier(
-        hidden=(4,), epochs=3, batch_size=16, dropout=0.3, validation=0.25, folder=folder, resume=folder is not None
+        recipe="paper",
+        hidden=(4,),
+        epochs=3,
+        batch_size=16,
+        dropout=0.3,
+        validation=0.25,
+        folder=folder,
+        resume=folder is not None,
     )
     settings = {"per_round": 4, "soft": True} if method == "SelfTraining" else {"temperature": 0.5}
     return METHODS[method](estimator, rounds=3, **settings).fit(x, y, graph=graph, truth=truth)

@@ -30,7 +30,7 @@ EPOCHS = 6
 
 def classifier(folder: Path | None = None, epochs: int = EPOCHS, resume: bool = False) -> NGMClassifier:
     """Small, validated, and without dropout: that would be drawn anew for each number of ranks."""
-    given = {"hidden": (8,), "batch_size": 16, "validation": 0.3, "seed": 3}
+    given = {"hidden": (8,), "batch_size": 16, "validation": 0.3, "seed": 3, "recipe": "paper"}
     return NGMClassifier(epochs=epochs, folder=folder, resume=resume, **given)  # type: ignore[arg-type]
 
 

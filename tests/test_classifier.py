@@ -19,7 +19,7 @@ from ngm import EdgeLoader, Graph, NGMClassifier
 from ngm.methods import forward
 from ngm.rows import Inputs
 
-SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
+SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
 N = 24
 RNG = np.random.default_rng(0)
 X = (RNG.normal(size=(N, 5)) * (RNG.random((N, 5)) < 0.6)).astype(np.float32)  # with zeros, for sparse matrices
@@ -263,7 +263,7 @@ def test_probabilities_are_the_softmax_of_the_network() -> None:
 
 
 def test_transform_gives_the_last_hidden_layer() -> None:
-    model = NGMClassifier(hidden=(6, 4), epochs=2, input_scaling="none").fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(recipe="paper", hidden=(6, 4), epochs=2, input_scaling="none").fit(X, FEW, graph=GRAPH)
     first, second = (block.linear for block in model.network_.hidden)
     with torch.no_grad():
         h = torch.relu(torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias) @ second.weight.T + second.bias)
@@ -273,7 +273,9 @@ def test_transform_gives_the_last_hidden_layer() -> None:
 
 
 def test_transform_gives_the_layer_that_was_asked_for() -> None:
-    model = NGMClassifier(hidden=(6, 4), epochs=2, input_scaling="none", layer="hidden.0").fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(recipe="paper", hidden=(6, 4), epochs=2, input_scaling="none", layer="hidden.0").fit(
+        X, FEW, graph=GRAPH
+    )
     first = model.network_.hidden[0].linear
     with torch.no_grad():
         h = torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias)

@@ -109,7 +109,7 @@ def test_on_a_directed_edge_the_influenced_end_moves(influence: str, moved: list
     made = Table()
     before = made.h.weight.detach().clone()
     graph = Graph.from_edges([[0, 1]], num_nodes=4, directed=True)  # 2 and 3 are labelled and have no edge
-    model = NGMClassifier(network=lambda a, b: made, influence=influence, layer="h", epochs=1)
+    model = NGMClassifier(recipe="paper", network=lambda a, b: made, influence=influence, layer="h", epochs=1)
     model.fit(np.arange(4)[:, None], [-1, -1, 0, 1], graph=graph)
     differs = (made.h.weight.detach() != before).any(dim=1)
     assert differs.nonzero()[:, 0].tolist() == [*moved, 2, 3]
@@ -141,7 +141,7 @@ def test_a_convolutional_network_takes_images() -> None:
         asked.append((channels, classes))
         return nn.Sequential(nn.Conv2d(channels, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(72, classes))
 
-    model = NGMClassifier(epochs=2, network=made).fit(images, FEW, graph=GRAPH)
+    model = NGMClassifier(recipe="paper", epochs=2, network=made).fit(images, FEW, graph=GRAPH)
     assert asked == [(1, 2)]
     with torch.no_grad():
         flat = model.network_[:3](torch.from_numpy(images))

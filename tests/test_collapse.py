@@ -96,13 +96,13 @@ def test_attraction_that_destroys_the_network_in_its_first_epochs_is_warned_of_a
     x, y, graph = counts(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        healthy = NGMClassifier(alpha_ll=0.02, alpha_lu=0.02, alpha_uu=0.02, negatives=0, epochs=10, seed=seed).fit(
-            x, y, graph=graph
-        )
+        healthy = NGMClassifier(
+            recipe="paper", alpha_ll=0.02, alpha_lu=0.02, alpha_uu=0.02, negatives=0, epochs=10, seed=seed
+        ).fit(x, y, graph=graph)
     with pytest.warns(CollapseWarning, match=r"^h has collapsed at epoch \d: (nodes differ|h is 0) "):
-        collapsed = NGMClassifier(alpha_ll=20, alpha_lu=20, alpha_uu=20, negatives=0, epochs=10, seed=seed).fit(
-            x, y, graph=graph
-        )
+        collapsed = NGMClassifier(
+            recipe="paper", alpha_ll=20, alpha_lu=20, alpha_uu=20, negatives=0, epochs=10, seed=seed
+        ).fit(x, y, graph=graph)
     labeled = y >= 0
     assert healthy.score(x[labeled], y[labeled]) > 0.9
     assert collapsed.score(x[labeled], y[labeled]) < 0.7

@@ -22,7 +22,7 @@ GRAPH = Graph.from_edges([[i, i + 2] for i in range(58)])
 
 
 def fitted(**settings: object) -> NGMClassifier:
-    given = {"hidden": (8,), "batch_size": 10, "epochs": 6, "validation": 0.2, "seed": 3, **settings}
+    given = {"hidden": (8,), "batch_size": 10, "epochs": 6, "validation": 0.2, "seed": 3, "recipe": "paper", **settings}
     return NGMClassifier(**given).fit(X, Y, graph=GRAPH)
 
 
@@ -40,7 +40,15 @@ def test_it_takes_as_many_steps_on_the_same_validation_rows() -> None:
 def test_it_is_what_one_would_write_by_hand() -> None:
     control = without_graph(fitted(patience=2), Y)
     by_hand = NGMClassifier(
-        hidden=(8,), batch_size=10, epochs=18, validation=0.2, seed=3, patience=6, learning_rate=1e-3, weight_decay=0.0
+        recipe="paper",
+        hidden=(8,),
+        batch_size=10,
+        epochs=18,
+        validation=0.2,
+        seed=3,
+        patience=6,
+        learning_rate=1e-3,
+        weight_decay=0.0,
     )
     assert same_bits(weights(control.fit(X, Y)), weights(by_hand.fit(X, Y)))
 
@@ -66,7 +74,7 @@ def test_it_takes_as_many_steps_also_where_the_graph_was_left_out() -> None:
     y = np.where(np.arange(400) < 100, (x[:, 0] > 0).astype(int), -1)
     random = Graph.from_edges(rng.integers(400, size=(1500, 2)), num_nodes=400)
     with pytest.warns(UserWarning, match="the graph tells nothing and is left out"):
-        model = NGMClassifier(hidden=(8,), batch_size=100, epochs=2).fit(x, y, graph=random)
+        model = NGMClassifier(recipe="paper", hidden=(8,), batch_size=100, epochs=2).fit(x, y, graph=random)
     assert sum(model.edges_by_kind_.values()) == 0
     assert without_graph(model, y).epochs == 2 * model.steps_per_epoch_ > 20  # 1 step over 100 labelled rows
 

@@ -233,7 +233,7 @@ def test_the_payloads_do_run_where_pickles_are_loaded(mark: Path, tmp_path: Path
 @pytest.fixture
 def run_folder(tmp_path: Path, data: tuple[NDArray[np.float32], NDArray[np.int64], Graph]) -> Path:
     x, y, graph = data
-    NGMClassifier(folder=tmp_path / "run", epochs=2).fit(x, y, graph=graph)
+    NGMClassifier(recipe="paper", folder=tmp_path / "run", epochs=2).fit(x, y, graph=graph)
     return tmp_path / "run"
 
 
@@ -249,7 +249,7 @@ def test_no_file_of_a_run_folder_is_run(
             load(run_folder).predict(x)
         with suppress(ValueError, OSError, RuntimeError):
             write_report(run_folder, output=run_folder.parent / "report.html")
-        NGMClassifier(folder=run_folder, epochs=2, resume=True).fit(x, y, graph=graph)
+        NGMClassifier(recipe="paper", folder=run_folder, epochs=2, resume=True).fit(x, y, graph=graph)
 
     never_run(mark, files, use)
 

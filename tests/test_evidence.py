@@ -73,7 +73,9 @@ def test_without_a_graph_there_are_no_edges() -> None:
 
 def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: Path) -> None:
     x, y, graph = points()
-    model = ngm.NGMClassifier(epochs=20, validation=[10, 40], folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMClassifier(recipe="paper", epochs=20, validation=[10, 40], folder=tmp_path / "run").fit(
+        x, y, graph=graph
+    )
     found = evidence_of(tmp_path / "run")
     assert found.row.tolist() == list(range(60))
     assert found.whole
@@ -91,22 +93,22 @@ def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: P
 
 def test_hidden_vectors_before_training_are_those_of_the_new_network(tmp_path: Path) -> None:
     x, y, graph = points()
-    new = ngm.NGMClassifier(epochs=1, learning_rate=1e-12).fit(x, y, graph=graph)
-    ngm.NGMClassifier(epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
+    new = ngm.NGMClassifier(recipe="paper", epochs=1, learning_rate=1e-12).fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
     np.testing.assert_allclose(evidence_of(tmp_path / "run").before, new.transform(x), atol=1e-5)
 
 
 def test_keeping_evidence_changes_no_bit_of_the_training(tmp_path: Path) -> None:
     x, y, graph = points()
-    kept = ngm.NGMClassifier(epochs=5, dropout=0.5, folder=tmp_path / "run").fit(x, y, graph=graph)
-    alone = ngm.NGMClassifier(epochs=5, dropout=0.5).fit(x, y, graph=graph)
+    kept = ngm.NGMClassifier(recipe="paper", epochs=5, dropout=0.5, folder=tmp_path / "run").fit(x, y, graph=graph)
+    alone = ngm.NGMClassifier(recipe="paper", epochs=5, dropout=0.5).fit(x, y, graph=graph)
     np.testing.assert_array_equal(kept.predict_proba(x), alone.predict_proba(x))
 
 
 def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None:
     x, y, graph = points()
     pair = (x[:3] + 0.01, np.array([0, 0, 1]))
-    model = ngm.NGMClassifier(epochs=5, validation=pair, folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMClassifier(recipe="paper", epochs=5, validation=pair, folder=tmp_path / "run").fit(x, y, graph=graph)
     found = evidence_of(tmp_path / "run")
     assert found.row[-4:].tolist() == [59, -1, -1, -1]
     assert found.role[-3:].tolist() == ["validation"] * 3
@@ -154,7 +156,7 @@ def test_several_labels_are_named_together(tmp_path: Path) -> None:
     x, _, graph = points()
     y = np.full((60, 3), -1)
     y[:4], y[30:34] = (1, 1, 0), (0, 0, 0)
-    ngm.NGMClassifier(epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
     found = evidence_of(tmp_path / "run")
     assert found.label[[0, 30, 59]].tolist() == ['["0", "1"]', "[]", None]
     assert [labels_in(label) for label in found.label[[0, 30]]] == [["0", "1"], []]
@@ -193,7 +195,7 @@ def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
 
 def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
     x, y, graph = points()
-    ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     found = evidence_of(tmp_path / "run")
     assert (found.ids, found.texts) == (None, None)
     write_evidence(Run.open(tmp_path / "run"), found.named(np.arange(100, 160), [f"text {i}" for i in range(60)]))
@@ -207,7 +209,7 @@ def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
 
 def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
     x, y, graph = points()
-    model = ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     (tmp_path / "run" / "report.html").write_text("old", encoding="utf-8")
     model.save(tmp_path / "run", overwrite=True)
     assert read_evidence(Run.open(tmp_path / "run")) is None
@@ -216,7 +218,7 @@ def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -
 
 def test_damaged_evidence_is_named(tmp_path: Path) -> None:
     x, y, graph = points()
-    ngm.NGMClassifier(epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     (tmp_path / "run" / "evidence" / "hidden.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(ValueError, match=r"run/evidence is damaged \(.*\); train again"):
         evidence_of(tmp_path / "run")

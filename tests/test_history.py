@@ -41,7 +41,13 @@ ON_PATH = np.array([[0.0], [1.0], [3.0], [7.0]], dtype=np.float32)  # distances 
 @pytest.mark.parametrize(("scaling", "supervised"), [("mean", math.log(2)), ("sum", 2 * math.log(2))])
 def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: float) -> None:
     model = NGMClassifier(
-        network=lambda a, b: ByHand(), alpha_ll=0.5, alpha_lu=0.25, alpha_uu=0.125, scaling=scaling, epochs=1
+        recipe="paper",
+        network=lambda a, b: ByHand(),
+        alpha_ll=0.5,
+        alpha_lu=0.25,
+        alpha_uu=0.125,
+        scaling=scaling,
+        epochs=1,
     ).fit(ON_PATH, [0, 1, -1, -1], graph=PATH)
     (epoch,) = model.history_.epochs
     assert list(epoch) == [
@@ -66,7 +72,7 @@ def test_history_holds_the_terms_worked_out_by_hand(scaling: str, supervised: fl
 
 def test_history_without_alphas_holds_the_supervised_cost_alone() -> None:
     alphas = {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0}
-    model = NGMClassifier(network=lambda a, b: ByHand(), **alphas, epochs=1)
+    model = NGMClassifier(recipe="paper", network=lambda a, b: ByHand(), **alphas, epochs=1)
     (epoch,) = model.fit(ON_PATH, [0, 1, -1, -1], graph=PATH).history_.epochs
     assert epoch["supervised"] == epoch["total"] == pytest.approx(math.log(2), rel=1e-6)
     assert [epoch[name] for name in ("ll", "lu", "uu", "h_norm", "h_spread")] == [0] * 5
@@ -77,8 +83,8 @@ def test_terms_of_an_epoch_do_not_depend_on_the_batch_size(data, scaling: str) -
     x, y, graph = data
 
     def epoch(size: int) -> Epoch:
-        still = {"hidden": (8,), "epochs": 1, "negatives": 0, "learning_rate": 1e-30}  # so small that no weight moves
-        model = NGMClassifier(**still, batch_size=size, scaling=scaling).fit(x, y, graph=graph)
+        still = SMALL | {"epochs": 1, "negatives": 0, "learning_rate": 1e-30}  # so small that no weight moves
+        model = NGMClassifier(**still | {"batch_size": size}, scaling=scaling).fit(x, y, graph=graph)
         return model.history_.epochs[0]
 
     whole, parts = epoch(1000), epoch(7)
@@ -111,7 +117,7 @@ def test_with_all_alphas_0_training_is_a_plain_torch_loop(data, optimizer: str) 
     x = x.astype(np.float64)
     rate, decay = 0.01, 0.1
     kept: list[dict[str, torch.Tensor]] = []
-    model = NGMClassifier(
+    model = NGMClassifier(recipe="paper",
         hidden=(8,), alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=3, batch_size=4, optimizer=optimizer,
         learning_rate=rate, weight_decay=decay,
     )  # fmt: skip

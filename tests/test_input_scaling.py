@@ -65,7 +65,7 @@ def test_units_of_x_do_not_matter(x: np.ndarray) -> None:
     """Rows of counts ten times as long, columns of numbers in other units: the same network."""
     other = x * 10 if x is COUNTS else x * np.array([1, 8, 64, 512]) + 3
     first, second = (
-        NGMClassifier(hidden=(4,), epochs=3)
+        NGMClassifier(recipe="paper", hidden=(4,), epochs=3)
         .fit(a.astype(np.float64), Y, graph=PATH)
         .predict_proba(a.astype(np.float64))
         for a in (x, other)
@@ -77,12 +77,12 @@ def test_rows_that_take_no_part_do_not_change_the_scale() -> None:
     x = np.vstack([MEASURED, MEASURED[:5] * 1000])
     y = np.append(Y, np.full(5, -1))
     graph = Graph.from_edges(PATH.edges, num_nodes=45)
-    scale = NGMClassifier(hidden=(4,), epochs=1).fit(x, y, graph=graph).network_.scale
+    scale = NGMClassifier(recipe="paper", hidden=(4,), epochs=1).fit(x, y, graph=graph).network_.scale
     np.testing.assert_allclose(scale.mean.numpy(), MEASURED.mean(axis=0), rtol=1e-5)
 
 
 def test_the_scale_is_kept_with_the_run(tmp_path: Path) -> None:
-    model = NGMClassifier(hidden=(4,), epochs=2).fit(MEASURED, Y, graph=PATH)
+    model = NGMClassifier(recipe="paper", hidden=(4,), epochs=2).fit(MEASURED, Y, graph=PATH)
     assert model.settings_.input_scaling == "standardize"
     model.save(tmp_path / "run")
     again = load(tmp_path / "run")

@@ -67,7 +67,7 @@ def test_a_classifier_learns_the_same_from_sparse_and_dense_rows() -> None:
     graph, truth = planted(60, seed=1)
     y = np.where(np.arange(60) < 20, truth, -1)
     rows = inputs.adjacency_rows(graph)
-    model = NGMClassifier(hidden=(8,), epochs=3, seed=0)
+    model = NGMClassifier(recipe="paper", hidden=(8,), epochs=3, seed=0)
     sparse = model.fit(rows, y, graph=graph).predict_proba(rows)
     dense = model.fit(rows.toarray(), y, graph=graph).predict_proba(rows.toarray())
     np.testing.assert_allclose(sparse, dense, atol=1e-5)
@@ -182,7 +182,7 @@ def test_a_model_of_adjacency_rows_predicts_nodes_that_were_never_in_the_graph(s
     edges = np.concatenate([whole.edges.numpy(), whole.edges.numpy()[:, ::-1]])
     edges = edges[(edges[:, 0] >= 200) & (edges[:, 1] < 200)] - [200, 0]
     joined = inputs.links(edges, graph, num_new=60)
-    model = NGMClassifier(hidden=(50,), epochs=30, batch_size=64, seed=seed)
+    model = NGMClassifier(recipe="paper", hidden=(50,), epochs=30, batch_size=64, seed=seed)
     model.fit(inputs.adjacency_rows(graph), y, graph=graph)
     right = model.score(inputs.adjacency_rows(joined), truth[new])
     rng = np.random.default_rng(seed)

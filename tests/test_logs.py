@@ -42,7 +42,7 @@ def record(epoch: int, total: float = 0.5, **more: float) -> Epoch:
 def test_the_csv_file_has_the_history_to_the_bit(data: Data, tmp_path: Path) -> None:
     x, y, graph = data
     file = tmp_path / "logs" / "log.csv"
-    model = NGMClassifier(epochs=4, validation=0.25).fit(x, y, graph=graph, on_epoch=csv_log(file))
+    model = NGMClassifier(recipe="paper", epochs=4, validation=0.25).fit(x, y, graph=graph, on_epoch=csv_log(file))
     rows = rows_of(file)
     assert list(rows[0]) == [
         "epoch",
@@ -71,13 +71,13 @@ def test_a_file_begun_before_there_was_so_much_of_h_goes_on_with_its_columns(tmp
 
 def test_a_resumed_run_goes_on_in_the_same_file_as_if_never_interrupted(data: Data, tmp_path: Path) -> None:
     x, y, graph = data
-    settings = {"folder": tmp_path / "run", "validation": 0.25}
+    settings = {"folder": tmp_path / "run", "validation": 0.25, "recipe": "paper"}
     log = tmp_path / "run" / "log.csv"
     NGMClassifier(epochs=3, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log))
     first = log.read_text(encoding="utf-8")
     NGMClassifier(epochs=5, resume=True, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log))
     assert log.read_text(encoding="utf-8").startswith(first)
-    at_once = NGMClassifier(epochs=5, validation=0.25).fit(x, y, graph=graph).history_.epochs
+    at_once = NGMClassifier(recipe="paper", epochs=5, validation=0.25).fit(x, y, graph=graph).history_.epochs
     assert [float(row["total"]) for row in rows_of(log)] == [epoch["total"] for epoch in at_once]
 
 
@@ -156,7 +156,7 @@ def test_an_epoch_with_a_new_column_says_which(tmp_path: Path) -> None:
 
 def test_tensorboard_reads_back_the_history_in_groups(data: Data, tmp_path: Path) -> None:
     x, y, graph = data
-    model = NGMClassifier(epochs=3, validation=0.25)
+    model = NGMClassifier(recipe="paper", epochs=3, validation=0.25)
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     model.fit(x, y, graph=graph, on_epoch=tensorboard_log(tmp_path / "board"))
     curves = curves_of(tmp_path / "board")

@@ -244,7 +244,9 @@ def test_repulsion_keeps_free_vectors_apart_that_attraction_draws_to_a_point() -
 
 def test_a_fit_with_negatives_resumes_to_the_same_bits(problem: Problem, tmp_path: object) -> None:
     x = problem.x.float().numpy()
-    settings = {"hidden": (8,), "batch_size": 16, "negatives": 1, "margin": 2.0, "seed": 3, "dropout": 0.2}
+    settings = {"hidden": (8,), "batch_size": 16, "negatives": 1, "margin": 2.0, "seed": 3, "dropout": 0.2} | {
+        "recipe": "paper"
+    }
     whole = NGMClassifier(**settings, epochs=6).fit(x, problem.y, graph=problem.graph)
 
     def stop(record: dict[str, float]) -> None:
@@ -266,7 +268,7 @@ def test_negatives_that_are_no_number_of_pairs_are_refused(problem: Problem, neg
     with pytest.raises(ValueError, match=f"negatives is {negatives!r}"):
         EdgeLoader(problem.x, problem.y, problem.graph, negatives=negatives)
     with pytest.raises(ValueError, match=f"negatives is {negatives!r}"):
-        NGMClassifier(negatives=negatives).fit(problem.x, problem.y, graph=problem.graph)
+        NGMClassifier(recipe="paper", negatives=negatives).fit(problem.x, problem.y, graph=problem.graph)
 
 
 @pytest.mark.parametrize("margin", [0, -1.0, float("inf")])
@@ -274,12 +276,12 @@ def test_a_margin_must_be_above_0(problem: Problem, margin: float) -> None:
     with pytest.raises(ValueError, match=f"margin is {margin}"):
         Regularizer(negatives=1, margin=margin)
     with pytest.raises(ValueError, match=f"margin is {margin}"):
-        NGMClassifier(negatives=1, margin=margin).fit(problem.x, problem.y, graph=problem.graph)
+        NGMClassifier(recipe="paper", negatives=1, margin=margin).fit(problem.x, problem.y, graph=problem.graph)
 
 
 def test_a_margin_without_negatives_is_refused(problem: Problem) -> None:
     with pytest.raises(ValueError, match=r"margin is 2\.0, but there are no pairs"):
-        NGMClassifier(negatives=0, margin=2.0).fit(problem.x, problem.y, graph=problem.graph)
+        NGMClassifier(recipe="paper", negatives=0, margin=2.0).fit(problem.x, problem.y, graph=problem.graph)
 
 
 def test_a_loader_that_draws_no_pairs_is_refused_by_a_loss_that_wants_them(problem: Problem) -> None:

@@ -174,7 +174,15 @@ def test_renumbering_the_nodes_changes_nothing(problem: Problem) -> None:
 
 
 def test_without_alphas_training_is_equation_1_step_by_step(problem: Problem) -> None:
-    settings = {"hidden": (8,), "batch_size": 4, "epochs": 5, "seed": 2, "dtype": "float64", "scaling": "sum"}
+    settings = {
+        "hidden": (8,),
+        "batch_size": 4,
+        "epochs": 5,
+        "seed": 2,
+        "dtype": "float64",
+        "scaling": "sum",
+        "recipe": "paper",
+    }
     fitted = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, **settings).fit(
         problem.x, problem.y, graph=problem.graph
     )

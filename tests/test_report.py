@@ -254,7 +254,7 @@ def test_what_was_run_is_said_in_a_sentence_and_settings_that_differ_are_listed(
     assert changed == {"hidden": ("8, 4", "250, 100", "8, 4"), "distance": ("l1", "l2", "l1")}
     every = {r[0]: r[1:] for r in table(page, "settings").rows}
     assert every["alpha_uu"] == ("none", "none", 0.2)
-    assert len(every) == len(settings_as_json(ngm.NGMClassifier()))
+    assert len(every) == len(settings_as_json(ngm.NGMClassifier(recipe="paper")))
     facts = dict(table(page, "facts").rows)
     assert facts["edges trained on"] == "1 LL, 2 LU, 1 UU"
     assert facts["validation rows"] == "2"
@@ -378,7 +378,7 @@ def test_a_trained_run_is_reported_as_it_was(tmp_path: Path) -> None:
     digits = ngm.datasets.load("digits")
     x, y = digits.x[:200], digits.y[:200].copy()
     y[100:] = -1
-    model = ngm.NGMClassifier(epochs=5, hidden=(16,), validation=0.3, folder=tmp_path / "run")
+    model = ngm.NGMClassifier(recipe="paper", epochs=5, hidden=(16,), validation=0.3, folder=tmp_path / "run")
     model.fit(x, y, graph=ngm.knn_graph(x, k=4))
     page = page_of([tmp_path / "run"])
     best = model.history_.epochs[model.history_.best_epoch]["validation_accuracy"]

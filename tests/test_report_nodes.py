@@ -84,7 +84,7 @@ def test_several_labels_have_a_score_each(tmp_path: Path) -> None:
     y = np.stack([truth % 2 == 0, truth > 4, truth % 3 == 0], axis=1).astype(int)
     shown = np.where(np.arange(200)[:, None] < 150, y, -1)
     ids = np.arange(100, 150)
-    model = ngm.NGMClassifier(epochs=3, hidden=(16,), validation=ids, folder=tmp_path / "run")
+    model = ngm.NGMClassifier(recipe="paper", epochs=3, hidden=(16,), validation=ids, folder=tmp_path / "run")
     model.fit(x, shown, graph=[ngm.knn_graph(x, k=3), ngm.knn_graph(x, k=1)])
     page = page_of([tmp_path / "run"])
     predicted = model.predict(x[ids])

@@ -20,7 +20,7 @@ from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
 from ngm.methods.rounds import Round, as_targets, best_round, named
 from tests.test_self_training import Labels, Stub, always, fitted, halves, nodes, path
 
-SMALL = {"hidden": (4,), "epochs": 2}
+SMALL = {"hidden": (4,), "epochs": 2, "recipe": "paper"}
 METHODS = [SelfTraining, CoTraining]
 each = pytest.mark.parametrize("method", METHODS)
 Data = tuple[NDArray[np.float32], Labels, Graph]
@@ -304,7 +304,9 @@ def test_texts_are_taken_from_lists_and_columns(method: type) -> None:
     graph = Graph.from_edges([[i, i + 2] for i in range(8)])
     outcomes = []
     for given in (texts, pl.Series(texts), np.array(texts, dtype=object)):
-        model = method(NGMClassifier(network="lstm", epochs=1, validation=[0, 1]), rounds=1).fit(given, y, graph=graph)
+        model = method(NGMClassifier(recipe="paper", network="lstm", epochs=1, validation=[0, 1]), rounds=1).fit(
+            given, y, graph=graph
+        )
         outcomes.append(model.predict_proba(texts))
         assert model.history_[0].validation is not None
     np.testing.assert_array_equal(outcomes[1], outcomes[0])

@@ -20,7 +20,7 @@ from ngm.methods.rounds import Round
 from ngm.networks import FFNN
 from tests.ranks import ROOT, run_ranks
 
-SMALL = {"hidden": (4,), "epochs": 2, "batch_size": 16, "dropout": 0.3}
+SMALL = {"hidden": (4,), "epochs": 2, "batch_size": 16, "dropout": 0.3, "recipe": "paper"}
 each = pytest.mark.parametrize("method", [SelfTraining, CoTraining])
 Data = tuple[NDArray[np.float32], NDArray[np.int64], Graph]
 

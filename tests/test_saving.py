@@ -21,7 +21,7 @@ from ngm.methods.recipes import RECIPES
 from ngm.methods.saving import begin, settings_as_json
 from ngm.rows import Inputs
 
-SMALL = {"hidden": (8,), "epochs": 2}
+SMALL = {"hidden": (8,), "epochs": 2, "recipe": "paper"}
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 4)).astype(np.float32)
 GRAPH = Graph.from_edges(RNG.integers(20, size=(40, 2)), num_nodes=20)
@@ -129,7 +129,7 @@ def test_labels_that_were_given_are_counted_apart_from_those_of_the_graph(tmp_pa
     y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
     x = np.where(np.arange(40)[:, None] % 2, 1.0, -1.0) * np.ones((1, 3), dtype=np.float32)
     alike = Graph.from_edges([(i, i + 2) for i in range(38)], num_nodes=40)
-    NGMClassifier(**SMALL, recipe="strong", validation=[0, 1, 2], folder=tmp_path).fit(x, y, graph=alike)
+    NGMClassifier(**SMALL | {"recipe": "strong"}, validation=[0, 1, 2], folder=tmp_path).fit(x, y, graph=alike)
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert (metrics["labeled_given"], metrics["validation_rows"], metrics["labeled"]) == (9, 3, 40)
 

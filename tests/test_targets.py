@@ -105,7 +105,7 @@ def test_no_estimator_learns_a_class_from_marks_in_an_array_of_strings() -> None
     truth = np.where(x[:, 0] > 0, "ham", "spam")
     y = np.array([name if i < 20 else -1 for i, name in enumerate(truth)])
     assert y.dtype.kind == "U"
-    small = NGMClassifier(hidden=(4,), epochs=2, alpha_ll=0.1, alpha_lu=0.1, alpha_uu=0.1)
+    small = NGMClassifier(recipe="paper", hidden=(4,), epochs=2, alpha_ll=0.1, alpha_lu=0.1, alpha_uu=0.1)
     models = [
         small.fit(x, y, graph=graph),
         SelfTraining(small, rounds=1).fit(x, y, graph=graph),

@@ -45,7 +45,7 @@ TOPICS = {
 COMMON = ["the", "a", "on", "and", "of", "to", "in"]
 SYNONYMS = Thesaurus({"cat": ["feline"], "dog": ["hound"], "stock": ["equity"], "bank": ["lender"]}, p=0.9)
 VECTORS = WordVectors(["cat", "dog", "stock"], np.array([[1.0, 0.0, 2.0], [1.0, 1.0, 0.0], [0.0, 3.0, 1.0]]))
-QUICK = {"epochs": 2, "batch_size": 16, "learning_rate": 0.01}
+QUICK = {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
 
 
 def make_texts(count: int, seed: int = 0) -> tuple[list[str], NDArray[np.object_]]:
@@ -212,7 +212,7 @@ def test_a_network_of_ones_own_takes_texts_that_were_read() -> None:
             logits: torch.Tensor = self.output(self.words(x.long()))
             return logits
 
-    model = NGMClassifier(network=Bag, epochs=30, batch_size=16, learning_rate=0.02).fit(
+    model = NGMClassifier(recipe="paper", network=Bag, epochs=30, batch_size=16, learning_rate=0.02).fit(
         words.read(TEXTS), Y, graph=GRAPH
     )
     assert model.score(words.read(TEXTS), TRUTH) > 0.8
@@ -241,7 +241,9 @@ def test_with_few_labels_the_strong_recipe_beats_the_network_alone(vectors: bool
         if vectors:
             settings["word_vectors"] = WordVectors(words, made)
         strong = NGMClassifier(recipe="strong", epochs=10, average=0.9, **settings).fit(texts, y, graph=graph)
-        plain = NGMClassifier(epochs=40, **settings).fit(texts, y)  # as many steps: 4 an epoch there, 1 here
+        plain = NGMClassifier(recipe="paper", epochs=40, **settings).fit(
+            texts, y
+        )  # as many steps: 4 an epoch there, 1 here
         new, right = make_texts(200, seed + 100)
         gains.append(strong.score(new, right) - plain.score(new, right))
         assert strong.num_labeled_ > 60
@@ -281,7 +283,7 @@ def test_a_graph_that_tells_nothing_about_the_texts_is_left_out() -> None:
     texts, truth = make_texts(260)
     graph = text_graph(texts, k=8)
     assert graph.num_edges >= 1000  # fewer are never judged
-    settings = {"network": "lstm", "epochs": 1, "batch_size": 1024}
+    settings = {"network": "lstm", "recipe": "paper", "epochs": 1, "batch_size": 1024}
     assert NGMClassifier(**settings).fit(texts, truth, graph=graph).graphs_used_ == [True]
     renamed = torch.from_numpy(np.random.default_rng(0).permutation(260))
     shuffled = Graph.from_edges(renamed[graph.edges], graph.weight, 260)

@@ -19,7 +19,7 @@ from ngm.collapse import CollapseWarning
 from ngm.networks import FFNN
 from ngm.training import Epoch, History, NonFiniteCostError, seeded, train
 
-SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01}
+SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
 
 
 def weights(model: NGMClassifier | nn.Module) -> dict[str, torch.Tensor]:
@@ -373,7 +373,7 @@ def test_the_edge_term_that_is_not_finite_is_named() -> None:
         return h_u.sum(dim=1) / 0
 
     graph = Graph.from_edges([[2, 3]], num_nodes=4)
-    model = NGMClassifier(hidden=(), distance=endless, layer="output")
+    model = NGMClassifier(recipe="paper", hidden=(), distance=endless, layer="output")
     with pytest.raises(NonFiniteCostError, match=r"^epoch 0, batch 0: uu is -?inf; lower the learning rate"):
         model.fit(x, [0, 1, -1, -1], graph=graph)
 

@@ -31,20 +31,20 @@ def shuffled(graph: Graph, seed: int) -> Graph:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_graph_of_the_classes_is_used_and_its_shuffled_twin_is_not(seed: int) -> None:
     x, _, y, graph = problem(seed)
-    assert NGMClassifier(hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=graph).graphs_used_ == [True]
+    assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=graph).graphs_used_ == [True]
     with pytest.warns(
         UserWarning, match="^the graph tells nothing and is left out: across its edges, predictions agree"
     ):
-        model = NGMClassifier(hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=shuffled(graph, seed))
+        model = NGMClassifier(recipe="paper", hidden=(8,), epochs=1, seed=seed).fit(x, y, graph=shuffled(graph, seed))
     assert model.graphs_used_ == [False]
 
 
 def test_a_graph_that_is_left_out_leaves_the_plain_network_at_as_many_steps() -> None:
     x, _, y, graph = problem(0)
     with pytest.warns(UserWarning, match="tells nothing"):
-        model = NGMClassifier(hidden=(8,), epochs=5, batch_size=500).fit(x, y, graph=shuffled(graph, 0))
+        model = NGMClassifier(recipe="paper", hidden=(8,), epochs=5, batch_size=500).fit(x, y, graph=shuffled(graph, 0))
     steps = 5 * -(-graph.num_edges // 500)
-    plain = NGMClassifier(hidden=(8,), epochs=steps).fit(x, y)
+    plain = NGMClassifier(recipe="paper", hidden=(8,), epochs=steps).fit(x, y)
     np.testing.assert_allclose(model.predict_proba(x), plain.predict_proba(x), atol=1e-4)
     assert model.history_.epochs[-1]["uu"] == 0
     assert model.edges_by_kind_ == {"ll": 0, "lu": 0, "uu": 0}
@@ -56,8 +56,10 @@ def test_alphas_that_are_given_are_obeyed_and_small_graphs_are_not_judged() -> N
     few = Graph(lost.num_nodes, lost.edges[: FEWEST - 1], lost.weight[: FEWEST - 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert NGMClassifier(hidden=(8,), epochs=1, alpha_uu=0.1).fit(x, y, graph=lost).graphs_used_ == [True]
-        assert NGMClassifier(hidden=(8,), epochs=1).fit(x, y, graph=few).graphs_used_ == [True]
+        assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1, alpha_uu=0.1).fit(
+            x, y, graph=lost
+        ).graphs_used_ == [True]
+        assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1).fit(x, y, graph=few).graphs_used_ == [True]
 
 
 def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
@@ -65,7 +67,7 @@ def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
     several = np.where((y >= 0)[:, None], np.stack([truth, 1 - truth, truth], axis=1), -1)
     value = np.where(y >= 0, truth + 0.1 * x[:, 0], np.nan)
     for estimator, target in (
-        (NGMClassifier(hidden=(8,), epochs=1), several),
+        (NGMClassifier(recipe="paper", hidden=(8,), epochs=1), several),
         (NGMRegressor(hidden=(8,), epochs=1), value),
     ):
         assert estimator.fit(x, target, graph=graph).graphs_used_ == [True]
@@ -89,8 +91,10 @@ def test_where_the_network_is_no_judge_labels_across_edges_are() -> None:
 
 def test_the_look_leaves_training_as_it_is() -> None:
     x, _, y, graph = problem(2)
-    looked = NGMClassifier(hidden=(8,), epochs=2).fit(x, y, graph=graph)
-    given = NGMClassifier(hidden=(8,), epochs=2, alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2).fit(x, y, graph=graph)
+    looked = NGMClassifier(recipe="paper", hidden=(8,), epochs=2).fit(x, y, graph=graph)
+    given = NGMClassifier(recipe="paper", hidden=(8,), epochs=2, alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2).fit(
+        x, y, graph=graph
+    )
     np.testing.assert_array_equal(looked.predict_proba(x), given.predict_proba(x))
 
 
@@ -110,14 +114,14 @@ def test_the_look_leaves_modules_alone_that_networks_share() -> None:
                 weights.append(backbone.weight.detach().clone())
             return self.output(torch.relu(self.backbone(x)))
 
-    NGMClassifier(network=Net, layer="backbone", epochs=1).fit(x, y, graph=graph)
+    NGMClassifier(recipe="paper", network=Net, layer="backbone", epochs=1).fit(x, y, graph=graph)
     assert torch.equal(weights[0], before)
 
 
 def test_a_network_that_cannot_tell_new_rows_is_no_judge_of_a_graph() -> None:
     _, truth, y, graph = problem(0)
     identity = np.eye(len(y), dtype=np.float32)  # what is learned of one row says nothing of another
-    model = NGMClassifier(hidden=(16,), epochs=30, learning_rate=0.01).fit(identity, y, graph=graph)
+    model = NGMClassifier(recipe="paper", hidden=(16,), epochs=30, learning_rate=0.01).fit(identity, y, graph=graph)
     assert model.graphs_used_ == [True]
     assert model.score(identity, truth) > 0.8
 
@@ -138,13 +142,13 @@ def test_edges_without_weight_do_not_count() -> None:
     edges = np.concatenate([graph.edges.numpy(), noise])
     weight = np.concatenate([np.ones(graph.num_edges), np.zeros(len(noise))])
     mixed = Graph.from_edges(edges, weight, num_nodes=len(y))
-    assert NGMClassifier(hidden=(8,), epochs=1).fit(x, y, graph=mixed).graphs_used_ == [True]
+    assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1).fit(x, y, graph=mixed).graphs_used_ == [True]
 
 
 def test_of_several_graphs_only_those_that_tell_nothing_are_left_out() -> None:
     x, _, y, graph = problem(0)
     with pytest.warns(UserWarning, match="^graph 1 tells nothing"):
-        model = NGMClassifier(hidden=(8,), epochs=2).fit(x, y, graph=[graph, shuffled(graph, 0)])
+        model = NGMClassifier(recipe="paper", hidden=(8,), epochs=2).fit(x, y, graph=[graph, shuffled(graph, 0)])
     assert model.graphs_used_ == [True, False]
     assert sum(model.edges_by_kind_.values()) == graph.num_edges
 

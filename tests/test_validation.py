@@ -16,7 +16,7 @@ from ngm import Graph, LabeledKFold, NGMClassifier, NGMRegressor
 from ngm.methods.validation import HeldOut, hold_out
 from ngm.training import Epoch
 
-SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
+SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
 TERMS = ("supervised", "ll", "lu", "uu", "repulsion", "total", "h_norm", "h_spread")
 
 

@@ -34,7 +34,7 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
     >>> from ngm import Graph, NGMClassifier
     >>> x, y = np.eye(6, dtype=np.float32), [0, 1, -1, -1, -1, -1]
     >>> graph = Graph.from_edges([[0, 2], [2, 4], [1, 3], [3, 5]])
-    >>> model = NGMClassifier(epochs=5, batch_size=2).fit(x, y, graph=graph)
+    >>> model = NGMClassifier(recipe="paper", epochs=5, batch_size=2).fit(x, y, graph=graph)
     >>> control = without_graph(model, y)  # 2 steps an epoch with the graph, 1 without
     >>> control.epochs, control.fit(x, y).edges_by_kind_
     (10, {'ll': 0, 'lu': 0, 'uu': 0})

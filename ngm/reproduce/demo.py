@@ -78,9 +78,9 @@ def run(
     data = load("digits")
     graph = knn_graph(data.x[data.train], k=NEIGHBORS)
     batches = -(-graph.num_edges // RECIPES["paper"].batch_size)
-    with_graph = NGMClassifier(epochs=EPOCHS, negatives=0)
+    with_graph = NGMClassifier(recipe="paper", epochs=EPOCHS, negatives=0)
     # an epoch over a few labels is a single step, so the control gets as many epochs as makes the steps equal
-    without_graph = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=EPOCHS * batches)
+    without_graph = NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=EPOCHS * batches)
     comparisons = []
     for count in labels_per_class:
         plain, before = _measure("FFNN", without_graph, data, graph, count, seeds, on_fit)
