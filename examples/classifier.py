@@ -14,8 +14,8 @@ for digit in range(10):
     y[np.flatnonzero(truth == digit)[:2]] = digit  # two labels a class
 
 graph = ngm.knn_graph(x, k=5)  # joins each image to its five nearest
-model = ngm.NGMClassifier(epochs=30).fit(x, y, graph=graph)
-plain = ngm.NGMClassifier(epochs=270).fit(x, y)  # without edges an epoch is one step, with them nine
+model = ngm.NGMClassifier().fit(x, y, graph=graph)
+plain = ngm.NGMClassifier().fit(x, y)
 
 print(f"without graph {plain.score(x_new, truth_new):.3f}")
 print(f"with graph    {model.score(x_new, truth_new):.3f}")

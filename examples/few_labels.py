@@ -14,7 +14,7 @@ methods: dict[str, ngm.NGMClassifier | ngm.SelfTraining | ngm.CoTraining] = {
     "attraction (Eq. 3)": network,
     "self-training": ngm.SelfTraining(network, rounds=3, teacher="propagation"),
     "co-training (Eq. 2 and 3)": ngm.CoTraining(network, rounds=2),
-    "strong recipe": ngm.NGMClassifier(recipe="strong"),
+    "the default (recipe auto)": ngm.NGMClassifier(),
 }
 for name, method in methods.items():
     print(f"{name:26} {method.fit(x, y, graph=graph).score(x_new, digits.y[digits.test]):.3f}")

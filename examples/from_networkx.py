@@ -21,7 +21,7 @@ print(f"labels spread over the edges (Eq. 2): {np.sum(spread.transduction_[other
 
 # A network that reads whom somebody knows can also tell of people who join later
 rows = inputs.adjacency_rows(graph)
-model = ngm.NGMClassifier(hidden=(16,), recipe="strong", epochs=30).fit(rows, y, graph=graph)
+model = ngm.NGMClassifier(hidden=(16,), epochs=200).fit(rows, y, graph=graph)
 print(f"network on rows of the graph: {np.sum(model.predict(rows)[others] == side[others])} of 32 right")
 
 for friends in ([1, 2, 3], [29, 31, 32], [2, 32]):

@@ -26,7 +26,7 @@ columns = ["age", "spent"]
 scaled = (people[columns] - people[columns].mean()) / people[columns].std()
 methods = {
     "without graph": ngm.NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=40),
-    "with graph": ngm.NGMClassifier(recipe="strong", epochs=40),  # twelve labels, spread over the calls first
+    "with graph": ngm.NGMClassifier(epochs=40),
 }
 truth = np.where(kind == 1, "business", "home")
 for name, model in methods.items():

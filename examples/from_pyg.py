@@ -25,7 +25,7 @@ print(f"{data} -> {graph}, {int(known.train_mask.sum())} labels")
 
 methods = {
     "without graph": ngm.NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=100),
-    "with graph": ngm.NGMClassifier(recipe="strong", epochs=50),  # labels spread first: there are only five a topic
+    "with graph": ngm.NGMClassifier(epochs=50),
 }
 for name, model in methods.items():
     model.fit(known.x, y, graph=graph)

@@ -231,7 +231,61 @@ ALONE = ("features", "features self-trained", "features components", "features a
 
 
 def auto(**settings: object) -> NGMClassifier:
-    return NGMClassifier(**{"recipe": "auto", "hidden": (8,), "epochs": 30} | settings)
+    return NGMClassifier(**{"hidden": (8,), "epochs": 30} | settings)
+
+
+def test_it_is_the_default_to_the_bit() -> None:
+    default = NGMClassifier(hidden=(8,), epochs=5).fit(X, FEW, graph=GRAPH)
+    named = NGMClassifier(hidden=(8,), epochs=5, recipe="auto").fit(X, FEW, graph=GRAPH)
+    np.testing.assert_array_equal(default.predict_proba(X), named.predict_proba(X))
+    assert default.teachers_ == named.teachers_ is not None
+    paper = NGMClassifier(hidden=(8,), epochs=5, recipe="paper").fit(X, FEW, graph=GRAPH)
+    assert not np.array_equal(default.predict_proba(X), paper.predict_proba(X))
+
+
+def test_without_a_graph_it_is_the_plain_network_with_its_own_settings() -> None:
+    model = auto().fit(X, FEW)
+    used = model.settings_
+    assert (model.teachers_, model.num_labeled_, used.recipe) == (None, 12, "auto")
+    assert used.weight_decay == pytest.approx(1 / N)
+    same = ("dropout", "input_dropout", "input_scaling", "learning_rate", "weight_decay", "average", "batch_size")
+    plain = auto(recipe="paper", **{name: getattr(used, name) for name in same}).fit(X, FEW)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_a_graph_that_knows_nothing_leaves_nearly_the_plain_network() -> None:
+    rng = np.random.default_rng(2)
+    label = np.arange(400) % 3
+    x = (1.5 * np.eye(3)[label] + rng.normal(0, 1, (400, 3))).astype(np.float32)
+    y = np.where(np.arange(400) < 60, label, -1)
+    edges = np.array([[i, j] for i in range(400) for j in (i + 3, i + 9, i + 30) if j < 400])
+    new = (1.5 * np.eye(3)[label] + rng.normal(0, 1, (400, 3))).astype(np.float32)
+
+    def scores(recipe: str, graph: Graph | None) -> float:
+        models = [NGMClassifier(hidden=(16,), recipe=recipe, seed=s).fit(x, y, graph=graph) for s in range(3)]
+        return float(np.mean([(model.predict(new) == label).mean() for model in models]))
+
+    shuffled = Graph.from_edges(rng.permutation(400)[edges], num_nodes=400)
+    assert abs(scores("auto", shuffled) - scores("auto", None)) < 0.03
+
+
+def test_a_graph_without_edges_is_said_to_do_nothing() -> None:
+    with pytest.warns(UserWarning, match="^the graph does nothing: it has no edge with a weight above 0$"):
+        model = auto().fit(X, FEW, graph=Graph.from_edges(np.empty((0, 2), int), num_nodes=N))
+    assert (model.graphs_used_, model.teachers_, model.num_labeled_) == ([False], None, 12)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    whole = auto(epochs=6).fit(X, FEW, graph=GRAPH)
+    auto(epochs=2, folder=tmp_path).fit(X, FEW, graph=GRAPH)
+    parts = auto(epochs=6, folder=tmp_path, resume=True).fit(X, FEW, graph=GRAPH)
+    np.testing.assert_array_equal(whole.predict_proba(X), parts.predict_proba(X))
+
+
+@pytest.mark.parametrize(("given", "why"), [({"recipe": "paper"}, "recipe 'paper' has none"), ({}, "without a graph")])
+def test_views_that_no_teacher_sees_are_refused(given: dict[str, str], why: str) -> None:
+    with pytest.raises(ValueError, match=f"^views are for the teachers of recipe 'auto', and {why}"):
+        auto(**given).fit(X, FEW, graph=GRAPH if given else None, views={"again": X})
 
 
 def test_a_graph_that_knows_the_classes_beats_the_network_alone() -> None:
@@ -326,7 +380,7 @@ def test_inputs_of_ones_own_are_taught_by_the_graph_alone() -> None:
     def network(width: int, classes: int) -> torch.nn.Module:
         return torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, classes))
 
-    model = NGMClassifier(recipe="auto", network=network, epochs=3).fit(Rows(), FEW, graph=GRAPH)
+    model = NGMClassifier(network=network, epochs=3).fit(Rows(), FEW, graph=GRAPH)
     assert list(model.teachers_.weights) == ["spreading"]
 
 

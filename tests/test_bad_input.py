@@ -15,7 +15,7 @@ from torch import nn
 from ngm import Graph, NGMClassifier, NGMRegressor
 from ngm.methods.estimator import NGMEstimator
 
-SMALL = {"hidden": (4,), "epochs": 1}
+SMALL = {"hidden": (4,), "epochs": 1, "recipe": "paper"}
 N = 10
 X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
 Y = [0, 1, 0, 1, 0, 1, -1, -1, -1, -1]
@@ -53,12 +53,12 @@ SETTINGS = [
     ({"alpha_lu": [0.1, 0.2]}, "alpha_lu has 2 entries for 1 graphs; give one number, or one per graph"),
     (
         {"layer": "hiden.0"},
-        "network has no layer 'hiden.0' (did you mean 'hidden.0'?); its layers are output, last_hidden, hidden, "
+        "network has no layer 'hiden.0' (did you mean 'hidden.0'?); its layers are output, last_hidden, scale, hidden, "
         "hidden.0, hidden.0.dropout, hidden.0.linear, dropout",
     ),
     (
         {"layer": "h", "alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0},
-        "network has no layer 'h'; its layers are output, last_hidden, hidden, hidden.0, hidden.0.dropout, "
+        "network has no layer 'h'; its layers are output, last_hidden, scale, hidden, hidden.0, hidden.0.dropout, "
         "hidden.0.linear, dropout",
     ),
     (
@@ -294,9 +294,9 @@ def test_weights_that_cannot_be_are_refused(
 )
 def test_a_graph_that_does_nothing_is_warned_of(graph: Graph, alphas: dict, text: str) -> None:
     with pytest.warns(UserWarning, match=rf"\A{re.escape(text)}\Z") as caught:
-        idle = NGMClassifier(**SMALL, **alphas).fit(X, Y, graph=graph)
+        idle = NGMClassifier(**SMALL, **alphas, input_scaling="none").fit(X, Y, graph=graph)
     assert len(caught) == 1
-    plain = NGMClassifier(**SMALL).fit(X, Y)
+    plain = NGMClassifier(**SMALL, input_scaling="none").fit(X, Y)
     np.testing.assert_array_equal(idle.predict_proba(X), plain.predict_proba(X))
 
 
@@ -332,7 +332,7 @@ def test_each_graph_that_would_do_nothing_is_named() -> None:
     x, y = np.random.default_rng(0).normal(size=(4, 2)).astype(np.float32), [0, 1, -1, -1]
     useful, empty = Graph.from_edges([[0, 2]], num_nodes=4), Graph.from_edges([], num_nodes=4)
     with pytest.warns(UserWarning, match=r"^graph 1 does nothing: alpha is above 0 for LL, LU, UU edges, and of its 0"):
-        NGMClassifier(hidden=(2,), epochs=1).fit(x, y, graph=[useful, empty])
+        NGMClassifier(hidden=(2,), epochs=1, recipe="paper").fit(x, y, graph=[useful, empty])
     weightless = Graph.from_edges([[0, 2]], [0.0], num_nodes=4)
     with pytest.warns(UserWarning, match=r"^the graph does nothing: all its edges have weight 0; give some of them"):
-        NGMClassifier(hidden=(2,), epochs=1).fit(x, y, graph=weightless)
+        NGMClassifier(hidden=(2,), epochs=1, recipe="paper").fit(x, y, graph=weightless)

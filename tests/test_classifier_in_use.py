@@ -70,7 +70,7 @@ def test_h_goes_into_another_estimator() -> None:
 
 def test_two_graphs_with_an_alpha_each_add_up() -> None:
     other = Graph.from_edges([[0, 20], [1, 21], [20, 21]], num_nodes=N)
-    settings = SMALL | {"batch_size": 1000}
+    settings = SMALL | {"batch_size": 1000, "negatives": 0, "input_scaling": "none"}
     alphas = {"alpha_ll": [0.1, 0.2], "alpha_lu": [0.3, 0.4], "alpha_uu": 0.5}
     both = NGMClassifier(**settings, **alphas).fit(X, FEW, graph=[GRAPH, other]).history_.epochs[0]
     one = NGMClassifier(**settings, alpha_ll=0.1, alpha_lu=0.3, alpha_uu=0.5).fit(X, FEW, graph=GRAPH)
@@ -120,7 +120,7 @@ def test_direction_matters_only_where_influence_is_one_sided() -> None:
         Graph.from_edges(GRAPH.edges.flip(1) if flip else GRAPH.edges, GRAPH.weight, N, directed=True)
         for flip in (False, True)
     )
-    settings = SMALL | {"batch_size": 1000}
+    settings = SMALL | {"batch_size": 1000, "negatives": 0, "input_scaling": "none"}
 
     def shares(graph: Graph, influence: str) -> NDArray[np.floating]:
         return NGMClassifier(**settings, influence=influence).fit(X, FEW, graph=graph).predict_proba(X)
@@ -184,8 +184,9 @@ def test_inputs_of_ones_own_are_asked_for_rows() -> None:
         def __getitem__(self, nodes: Tensor) -> Tensor:
             return torch.from_numpy(X)[nodes].square()
 
-    model = NGMClassifier(**SMALL).fit(Squares(), FEW, graph=GRAPH)
-    assert same(model, NGMClassifier(**SMALL).fit(X**2, FEW, graph=GRAPH))
+    settings = SMALL | {"input_scaling": "none"}
+    model = NGMClassifier(**settings).fit(Squares(), FEW, graph=GRAPH)
+    assert same(model, NGMClassifier(**settings).fit(X**2, FEW, graph=GRAPH))
     np.testing.assert_allclose(model.predict_proba(Squares()), model.predict_proba(X**2), rtol=1e-6)
 
 

@@ -45,9 +45,10 @@ def config(folder: str) -> dict[str, dict[str, object]]:
 
 
 def test_train_is_fit_on_the_columns_and_a_graph_of_the_texts(run: Run) -> None:
-    code, out, _ = run(*TRAIN, "--alpha", "0.3", "-k", "3", "--seed", "4", "--validation", "0.2", "-o", "here")
+    words = ("--recipe", "paper", "--alpha", "0.3")
+    code, out, _ = run(*TRAIN, *words, "-k", "3", "--seed", "4", "--validation", "0.2", "-o", "here")
     assert code == 0
-    settings = {"network": "lstm", "epochs": 2, "batch_size": None, "validation": 0.2, "seed": 4}
+    settings = {"network": "lstm", "recipe": "paper", "epochs": 2, "validation": 0.2, "seed": 4}
     alphas = {"alpha_ll": 0.3, "alpha_lu": 0.3, "alpha_uu": 0.3}
     graph = text_graph(TEXTS, 3, seed=4)
     expected = NGMClassifier(**settings, **alphas).fit(TEXTS, np.array(labels(), dtype=object), graph=graph)
@@ -145,7 +146,8 @@ def test_seeds_repeat_both_and_the_first_is_kept(run: Run) -> None:
     expected = {"with_graph": [], "without_graph": []}
     graph, y = text_graph(TEXTS, 5, seed=5), np.array(labels(), dtype=object)
     for seed in (5, 6, 7):
-        model = NGMClassifier(network="lstm", epochs=2, validation=0.3, seed=seed).fit(TEXTS, y, graph=graph)
+        model = NGMClassifier(network="lstm", recipe="paper", epochs=2, validation=0.3, seed=seed)
+        model.fit(TEXTS, y, graph=graph)
         for name, one in (("with_graph", model), ("without_graph", without_graph(model, y).fit(TEXTS, y))):
             expected[name].append(one.history_.epochs[one.history_.best_epoch]["validation_accuracy"])
     assert control["scores"] == expected

@@ -69,9 +69,9 @@ def given(**words: object) -> dict[str, object]:
     ("words", "told", "settings"),
     [
         ({}, {"graph": "g", "text": "body"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
-        ({"no_graph": True}, {"no_graph": True, "text": "body"}, {}),
+        ({"no_graph": True}, {"no_graph": True, "text": "body"}, {"recipe": "paper"}),
         ({"k": 3}, {"k": 3, "text": "body"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
-        ({"columns": "a"}, {"graph": "g", "columns": "a"}, {"alpha_ll": 0.5, "distance": "l1"}),
+        ({"columns": "a"}, {"graph": "g", "columns": "a"}, {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1"}),
         (
             {"alpha": 0.1},
             {"graph": "g", "text": "body"},
@@ -94,6 +94,13 @@ def test_an_option_takes_the_place_of_what_it_contradicts(
     found = asked(given(config=file, **words))
     assert found.told == Told(**told)
     assert found.settings == settings
+
+
+def test_without_a_graph_the_recipe_of_the_file_stands_unless_it_needs_one(tmp_path: Path) -> None:
+    for recipe, expected in (("paper", {"recipe": "paper"}), ("strong", {}), ("auto", {})):
+        file = tmp_path / f"{recipe}.json"
+        file.write_text(json.dumps({"settings": {"recipe": recipe}, "command": {"text": "body"}}), encoding="utf-8")
+        assert asked(given(config=file, no_graph=True)).settings == expected
 
 
 @pytest.mark.parametrize(
@@ -150,12 +157,12 @@ def test_a_run_from_python_needs_the_data_on_the_command_line(run: Run) -> None:
         "charcnn",
         9,
         None,
-        "paper",
+        "auto",
     )
     NGMRegressor(epochs=1, hidden=(3,)).fit(x, [0.0, 1.0, 2.0, 3.0]).save("numbers")
     assert read_config(Path("numbers"), ()) == (
         {"task": "number"},
-        {"network": "ffnn", "recipe": "paper", "validation": 0.0, "hidden": (3,), "epochs": 1},
+        {"network": "ffnn", "validation": 0.0, "hidden": (3,), "epochs": 1},
     )
 
 

@@ -67,7 +67,7 @@ def test_columns_are_scaled_and_joined_to_the_nearest_rows(run: Run) -> None:
     graph = knn_graph(x, 4, "euclidean")
     assert same_bits(weights(load("run")), weights(model().fit(x, y(), graph=graph)))
     assert found["graph"]["origin"] == "the 4 most similar rows by distance"
-    assert (found["network"], found["recipe"], found["features"]) == ("ffnn", "paper", "2 numbers a row, of a, b")
+    assert (found["network"], found["recipe"], found["features"]) == ("ffnn", "auto", "2 numbers a row, of a, b")
     assert (found["task"], found["id"]) == ("class", None)
 
 
@@ -101,21 +101,60 @@ def test_a_graph_folder_is_table_graph_ids_and_labels_at_once(run: Run) -> None:
 
 def test_texts_for_a_network_of_numbers_are_weighed_words(run: Run) -> None:
     found = train(run, "graph", "--text", "body", "--network", "ffnn", "--recipe", "paper")
-    expected = model().fit(tfidf_rows((TEXTS * 2)[:40]), y(), graph=GRAPH)
+    expected = model(recipe="paper").fit(tfidf_rows((TEXTS * 2)[:40]), y(), graph=GRAPH)
     torch.testing.assert_close(weights(load("run")), weights(expected), rtol=0, atol=1e-5)
     assert found["features"] == f"{expected.n_features_in_} words of body, weighed by TF-IDF"
 
 
 def test_without_features_the_graph_itself_is_the_input(run: Run) -> None:
     found = train(run, "bare", "--recipe", "paper")
-    expected = model().fit(inputs.adjacency_rows(GRAPH), y(), graph=GRAPH)
+    expected = model(recipe="paper").fit(inputs.adjacency_rows(GRAPH), y(), graph=GRAPH)
     assert same_bits(weights(load("run")), weights(expected))
     assert (found["input"], found["features"]) == ("rows", "the graph itself: 40 numbers a node, by rows")
     found = train(run, "graph", "--input", "netmf", "--recipe", "paper")
-    expected = model().fit(inputs.netmf(GRAPH, 40), y(), graph=GRAPH)
+    expected = model(recipe="paper").fit(inputs.netmf(GRAPH, 40), y(), graph=GRAPH)
     assert same_bits(weights(load("run")), weights(expected))
     found = train(run, "rows.csv", "--graph", "graph", "--input", "clusters", "--label", "kind", "--recipe", "paper")
     assert (found["input"], found["graph"]["origin"]) == ("clusters", "graph")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("rows.csv", "--columns", "a,b", "--label", "kind"), ("graph", "--columns", "a"), ("bare",)],
+    ids=["columns", "graph folder", "graph alone"],
+)
+def test_few_labels_are_all_trained_on_and_the_score_of_the_folds_is_told(words: tuple[str, ...], run: Run) -> None:
+    found = train(run, *words)
+    report = load("run").teachers_
+    assert (found["validation_rows"], found["value"]) == (0, None)
+    assert (found["recipe"], found["recipe_followed"]) == ("auto", "auto")
+    teachers = found["teachers"]
+    assert (teachers["held_out"], teachers["score"], tuple(teachers["interval"])) == (20, report.score, report.interval)
+    assert teachers["weights"] == report.weights
+    low, high = report.interval
+    told = " ".join(run("train", *words, *FAST[:-1])[1].split())
+    assert f"teachers accuracy {report.score:.3f} ({low:.3f} to {high:.3f}) on 20 labels that they had not seen" in told
+
+
+def test_thirty_labels_a_class_leave_some_to_validate_on(run: Run) -> None:
+    table = pd.concat([pd.DataFrame({"a": A, "b": B, "kind": KIND})] * 2)
+    table.to_csv("many.csv", index=False)
+    found = train(run, "many.csv", "--columns", "a,b", "--label", "kind", "--no-graph")
+    assert found["validation_rows"] == 8
+    assert found["teachers"] is None
+    table.iloc[:-21].to_csv("fewer.csv", index=False)
+    words = ("fewer.csv", "--columns", "a,b", "--label", "kind", "--no-graph")
+    assert train(run, *words)["validation_rows"] == 0
+    told = " ".join(run("train", *words, *FAST[:-1])[1].split())
+    assert "accuracy not measured: no rows were held out" in told
+
+
+def test_numbers_are_learned_as_paper_does_and_the_summary_says_so(run: Run) -> None:
+    words = ("rows.csv", "--columns", "a,b", "--label", "price", "--distance", "l1")
+    found = train(run, *words)
+    assert (found["recipe"], found["recipe_followed"], found["teachers"]) == ("auto", "paper", None)
+    assert sum(found["graph"]["edges_used"].values()) > 0
+    assert "recipe auto (paper for numbers)" in " ".join(run("train", *words, *FAST[:-1])[1].split())
 
 
 def test_numbers_with_a_fraction_are_learned_as_numbers(run: Run) -> None:
@@ -235,7 +274,7 @@ def test_several_labels_a_row_are_split_or_listed(run: Run) -> None:
     found = train(run, "tags.csv", "--columns", "a", "--label", "tags", "--task", "labels")
     assert found["label_names"] == ["x", "y", "z"]
     assert found["classes"] == {"x": 2 + 17, "y": 2 + 17, "z": 2 + 17}
-    assert (found["unlabeled"], found["validation_rows"], found["recipe"]) == (2, 0, "paper")
+    assert (found["unlabeled"], found["validation_rows"], found["recipe"]) == (2, 0, "auto")
     evidence = read_evidence(RunFolder.open("run"))
     assert evidence is not None
     assert [v and labels_in(v) for v in evidence.label[:5]] == [["x", "y"], ["y"], ["x", "z"], ["z"], None]

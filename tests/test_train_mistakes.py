@@ -52,7 +52,7 @@ WRONG = [
     ),
     (
         (*TRAIN, "--network", "charcnn", "--no-graph", "--vectors", "v.txt"),
-        "--vectors has nothing to do: it is for a graph made here, for lstm and for strong",
+        "--vectors has nothing to do: it is for a graph made here, for lstm and for teachers of charcnn",
     ),
     ((*TRAIN, "-k", "30"), "k is 30 and x has 30 rows; k must be at least 1 and below the number of rows"),
     ((*TRAIN, "--vectors", "no.txt"), "cannot find the word vectors no.txt; give a text, .bin or .npz file"),
@@ -125,6 +125,14 @@ WRONG = [
     (
         (*TRAIN, "--distance", "cosin"),
         "--distance is 'cosin' (did you mean 'cosine'?); choose from l1, l2, squared_l2, cosine, cross_entropy, kl, js",
+    ),
+    (
+        (*TRAIN, "--distance", "cosine"),
+        "--distance is about distances across edges, which --recipe auto has none of; give --alpha, or --recipe paper",
+    ),
+    (
+        (*TRAIN, "--influence", "source"),
+        "--influence is about distances across edges, which --recipe auto has none of; give --alpha, or --recipe paper",
     ),
     (
         (*TRAIN, "--recipe", "strong", "--distance", "cosine"),

@@ -37,7 +37,6 @@ _NEXT = (
 )
 _NAMES: dict[str, Sequence[str]] = {"distance": tuple(DISTANCES), "network": tuple(NETWORKS)}
 _SHOWN = {  # where the command's default is not the field's
-    "recipe": "with a graph and classes, auto for texts, else strong; paper for columns of single numbers",
     "validation": "0.1; none below 30 labels a class, unless --control or --patience need some",
 }
 _IN_PYTHON = {  # parts of the docstring that are not for the command line -> what is said there

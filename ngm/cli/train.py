@@ -27,6 +27,7 @@ from ngm.distributed import process_group, rank_and_world
 from ngm.evidence import read_evidence, write_evidence
 from ngm.locks import folder_lock
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.saving import teachers_as_json
 from ngm.run import JSON, Run
 
 
@@ -117,7 +118,9 @@ def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: li
     evidence = read_evidence(run)
     if evidence is not None:
         write_evidence(run, in_words(evidence.named(ids=data.ids, texts=data.texts), data.target.names))
-    return {"run": str(run.folder), **content, **outcome.control(), "report": _report(wanted, run)}
+    teachers = outcome.model.teachers_
+    told = {"teachers": None if teachers is None else teachers_as_json(teachers)}
+    return {"run": str(run.folder), **content, **told, **outcome.control(), "report": _report(wanted, run)}
 
 
 def _keep_interrupted(wanted: Asked, data: Data, model: NGMEstimator, seconds: float, notes: list[str]) -> None:

@@ -242,7 +242,7 @@ def _on_components(found: Diagnosis) -> Iterator[str]:
     if found.labeled < found.num_nodes and hops < NEAR:
         yield (
             f"only {hops:.0%} of the unlabelled nodes are within 3 hops of a labelled one: most edges touch no label; "
-            "label more nodes, spread over the graph, or spread the labels first (LabelPropagation, recipe='strong')"
+            "label more nodes, spread over the graph, or spread the labels first (LabelPropagation, recipe='auto')"
         )
 
 

@@ -72,7 +72,7 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
     check_network(estimator.network)
     check_device(estimator.device)
-    check_text_settings(estimator)
+    check_text_settings(estimator, teachers=settings.recipe != "paper")
     check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:
         raise ValueError(

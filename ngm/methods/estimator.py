@@ -28,7 +28,7 @@ from ngm.methods.forward import in_batches
 from ngm.methods.making import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
 from ngm.methods.problem import Problem
 from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
-from ngm.methods.recipes import Recipe, resolve
+from ngm.methods.recipes import Recipe, check_teachers, resolve
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
@@ -63,7 +63,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     margin: float | None = None
     scaling: Scaling = "mean"
     network: Network = "ffnn"
-    recipe: Recipe = "paper"
+    recipe: Recipe = "auto"
     dropout: float | None = None
     input_dropout: float | None = None
     input_scaling: ScalingName | None = None
@@ -130,16 +130,16 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.num_validation_, self.num_given_ = len(held_out.y), int(held_out.labeled.sum())
         self._measure(targets, held_out.labeled, sample_weight)
         loss = self._loss(len(graphs))
+        check_teachers(self, self.settings_, len(graphs), len(further))
         self._widths = self._in_features(inputs), self._out_features(targets)
         self.settings_ = replace(self.settings_, input_scaling=input_scaling_of(self, inputs))
         self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
-        measure_inputs(self.network_, inputs, labeled, graphs)
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
         with process_group() as (rank, world), saving.lock(self, rank):
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
-            warn_of_idle_graph(loader, loss, graphs)
+            measure_inputs(self.network_, inputs, labeled, graphs)
             loss.check(self.network_, loader.totals)
             kept = self.folder is not None and rank == 0
             y_known = targets[labeled], labeled, getattr(self, "classes_", None)
@@ -149,10 +149,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
             self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
             self.teachers_: TeacherReport | None = None
-            if self.recipe == "strong" or (self.recipe == "auto" and graphs):
-                useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
+            useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
+            recipe = self.settings_.recipe
+            if recipe == "strong" or (recipe == "auto" and useful):
                 problem = Problem(inputs, targets, told, useful, further, sample_weight)
-                if self.recipe == "strong":
+                if recipe == "strong":
                     targets, told = self._teach(problem, bool(graphs))
                 else:
                     sample_weight = weight_of_taught(sample_weight, told)
@@ -160,6 +161,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
                     told = told & ~(labeled & ~held_out.labeled) & inputs.filled
                 loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
+            warn_of_idle_graph(loader, loss, graphs)
             if not all(self.graphs_used_):
                 loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
             with saving.lock(self, rank, create=True):

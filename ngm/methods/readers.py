@@ -181,8 +181,13 @@ def refuse_texts(network: object, x: object) -> None:
     )
 
 
-def check_text_settings(estimator: NGMEstimator) -> None:
-    """Refuses settings that would do nothing with the network, or cannot be."""
+def check_text_settings(estimator: NGMEstimator, teachers: bool) -> None:
+    """Refuses settings that would do nothing with the network, or cannot be.
+
+    Args:
+        estimator: Has the settings.
+        teachers: Whether its recipe has teachers, which read word vectors.
+    """
     network, texts = estimator.network, reads_texts(estimator.network)
     if not isinstance(estimator.max_words, Integral) or estimator.max_words < 1:
         raise ValueError(f"max_words is {estimator.max_words!r}; it must be a whole number of at least 1")
@@ -196,9 +201,9 @@ def check_text_settings(estimator: NGMEstimator) -> None:
             raise ValueError(f"{name} is a {type(value).__name__}; give a file or a {kind.__name__}")
         if value is not None and not texts:
             raise ValueError(f"{name} is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
-    if texts and estimator.word_vectors is not None and estimator.recipe != "strong" and network not in WORD_NETWORKS:
+    if texts and estimator.word_vectors is not None and not teachers and network not in WORD_NETWORKS:
         raise ValueError(
-            f"word_vectors is set, but network {network!r} reads characters; set network='lstm', or recipe='strong', "
+            f"word_vectors is set, but network {network!r} reads characters; set network='lstm', or recipe='auto', "
             "whose teachers read them"
         )
     given = [name for name in _FOR_FFNN if getattr(estimator, name) is not None]

@@ -23,11 +23,13 @@ Recipe = Literal["auto", "paper", "strong"]
 class Settings:
     """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
 
+    `recipe` is the one that is followed, which is "paper" where "auto" has no teachers for what is to be learned.
     Where `epochs` is None, they are as many as make up `steps`, `most_epochs` at most. Where `weight_decay` is None, it
     is one over the number of labelled nodes, softly labelled ones among them. Where `dropout` is None, it is that of
     the network.
     """
 
+    recipe: Recipe
     alpha_ll: float | list[float]
     alpha_lu: float | list[float]
     alpha_uu: float | list[float]
@@ -62,6 +64,7 @@ class Settings:
 
 RECIPES: dict[str, Settings] = {
     "paper": Settings(
+        recipe="paper",
         alpha_ll=0.2,
         alpha_lu=0.2,
         alpha_uu=0.2,
@@ -78,6 +81,7 @@ RECIPES: dict[str, Settings] = {
         margin=3.0,
     ),
     "strong": Settings(
+        recipe="strong",
         alpha_ll=0.0,
         alpha_lu=0.0,
         alpha_uu=0.0,
@@ -92,7 +96,8 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
-RECIPES = {"auto": replace(RECIPES["strong"], input_scaling=None, steps=300, most_epochs=300), **RECIPES}
+_AUTO = replace(RECIPES["strong"], recipe="auto", input_scaling=None, steps=300, most_epochs=300)
+RECIPES = {"auto": _AUTO, **RECIPES}
 TEXT_RECIPES: dict[str, Settings] = {
     "paper": replace(
         RECIPES["paper"],
@@ -120,9 +125,8 @@ TEXT_RECIPES: dict[str, Settings] = {
         cut=0.3,
     ),
 }
-
-
-TEXT_RECIPES = {"auto": TEXT_RECIPES["strong"], **TEXT_RECIPES}
+TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_RECIPES}
+EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
 
 
 def resolve(estimator: NGMEstimator) -> Settings:
@@ -132,11 +136,43 @@ def resolve(estimator: NGMEstimator) -> Settings:
         raise ValueError(
             f"unknown recipe {estimator.recipe!r}{nearest(str(estimator.recipe), RECIPES)}; choose from {known}"
         )
-    names = [field.name for field in fields(Settings) if field.name not in ("steps", "most_epochs")]
+    names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
     own = {name: getattr(estimator, name) for name in names}
-    recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[estimator.recipe]
+    followed = "paper" if estimator.recipe == "auto" and is_regressor(estimator) else estimator.recipe
+    recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[followed]
     if is_regressor(estimator):
         recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
     if estimator.network in WORD_NETWORKS:
         recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
     return replace(recipe, **{name: value for name, value in own.items() if value is not None})
+
+
+def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, views: int) -> None:
+    """Refuses what would do nothing: views that no teacher sees, settings of edge terms that recipe "auto" has not.
+
+    Args:
+        estimator: Has the settings that were given.
+        settings: Has the recipe that is followed.
+        graphs: How many were given.
+        views: Likewise.
+    """
+    auto = settings.recipe == "auto"
+    if views and not (auto and graphs):
+        why = f"recipe {settings.recipe!r} has none" if not auto else "without a graph there are none"
+        raise ValueError(f"views are for the teachers of recipe 'auto', and {why}; leave views out")
+    vectors = estimator.word_vectors is not None and estimator.network not in WORD_NETWORKS
+    if auto and vectors and not graphs:
+        raise ValueError(
+            f"word_vectors is set, but network {estimator.network!r} reads characters, and without a graph there are "
+            "no teachers to read them; give graph=, or set network='lstm'"
+        )
+    given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
+    if not auto or not graphs or given:
+        return
+    for name in EDGE_SETTINGS:
+        value, default = getattr(estimator, name), getattr(type(estimator), name)
+        if value != default and not (name == "negatives" and value == 0):
+            raise ValueError(
+                f"{name} is {value!r}, which is about edge terms, and recipe 'auto' has none without alphas; set "
+                "alpha_ll=, alpha_lu= and alpha_uu=, or recipe='paper'"
+            )

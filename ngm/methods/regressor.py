@@ -36,7 +36,11 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
 
     y is (n,) or (n, T) numbers; NaN (or None, NA), and only that, marks unlabelled rows. A row with NaN in some of its
     columns is unlabelled too, with a `PartlyLabeledWarning`. Targets are brought to mean 0 and standard deviation 1 for
-    training, so that an alpha means the same on any scale. The settings are those of `NGMClassifier`.
+    training, so that an alpha means the same on any scale.
+
+    The settings are those of `NGMClassifier`. Its teachers are for classes, so here the default recipe "auto" does what
+    "paper" does: labels and edges by Eq. 3, after a look at whether the graph tells anything. `settings_.recipe` says
+    so.
 
     >>> x = np.linspace(0, 1, 20, dtype=np.float32)[:, None]
     >>> NGMRegressor(epochs=200).fit(x, 3 * x[:, 0] + 1).predict(x[:2]).round().tolist()

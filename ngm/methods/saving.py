@@ -196,7 +196,9 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
             if estimator.reader_.vocabulary is not None:
                 estimator.vocabulary_ = estimator.reader_.vocabulary
         used = cast("dict[str, JSON] | None", model.get("settings"))  # as they were, whatever the recipe says now
-        estimator.settings_ = resolve(estimator) if used is None else Settings(**_renamed(used))  # type: ignore[arg-type]
+        resolved = resolve(estimator)
+        settings = {"recipe": resolved.recipe, **_renamed(used or {})}  # folders of before have no recipe there
+        estimator.settings_ = resolved if used is None else Settings(**settings)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
     estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32

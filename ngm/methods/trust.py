@@ -58,6 +58,8 @@ def useful_graphs(
 ) -> list[bool]:
     """Which graphs are to be used: all where alphas were given, else those that tell something.
 
+    The teachers of recipe "auto" weigh graphs themselves, so there all with an edge are used.
+
     Args:
         estimator: Has the network and the alphas.
         inputs: A row per node.
@@ -69,7 +71,10 @@ def useful_graphs(
     used = [True] * len(graphs)
     given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
     judged = [i for i, graph in enumerate(graphs) if int((graph.weight > 0).sum()) >= FEWEST]
-    if given or not judged or estimator.recipe == "auto" or (estimator.recipe == "paper" and not any(loss.kinds)):
+    recipe = estimator.settings_.recipe
+    if recipe == "auto":
+        return _with_edges(graphs)
+    if given or not judged or (recipe == "paper" and not any(loss.kinds)):
         return used
     eyes = Eyes(estimator, inputs, targets, labeled, loss)
     seen = {i: eyes.agreement(graphs[i]) for i in judged}
@@ -85,6 +90,15 @@ def useful_graphs(
             "alphas to use it all the same"
         )
         warnings.warn(text, UserWarning, stacklevel=3)
+    return used
+
+
+def _with_edges(graphs: Sequence[Graph]) -> list[bool]:
+    """Which graphs have an edge that teachers can learn from; of the others it is said that they do nothing."""
+    used = [bool((graph.weight > 0).any()) for graph in graphs]
+    for i in (i for i, u in enumerate(used) if not u):
+        which = "the graph" if len(graphs) == 1 else f"graph {i}"
+        warnings.warn(f"{which} does nothing: it has no edge with a weight above 0", UserWarning, stacklevel=4)
     return used
 
 

@@ -138,10 +138,10 @@ def _notes(told: Told) -> list[str]:
     notes = []
     if score_of(told) is None:
         notes.append("There were no validation rows, so the last epoch is kept: give validation=0.2 to keep the best.")
-    strong = told.settings.get("recipe") == "strong"
-    if any(told.graphs_used) and strong:
+    if any(told.graphs_used) and told.strong:
+        recipe = told.settings.get("recipe")
         notes.append(
-            "With the recipe strong the graph works through the labels that it spreads, not through edge terms."
+            f"With the recipe {recipe} the graph works through the labels that it spreads, not through edge terms."
         )
     elif any(told.graphs_used) and not any(record[term] for record in told.history for term in ("ll", "lu", "uu")):
         notes.append("The edge terms are 0 throughout: no ends of edges were drawn together.")

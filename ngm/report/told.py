@@ -97,7 +97,7 @@ class Told:
 
     @property
     def num_labeled(self) -> int:
-        """Rows with a label of their own that were trained on; the recipe "strong" has the graph label more."""
+        """Rows with a label of their own that were trained on; teachers may have labelled more."""
         given, taught = self.metrics.get("labeled_given"), as_int(self.metrics["labeled"])
         if isinstance(given, int):
             return given
@@ -108,7 +108,7 @@ class Told:
     @property
     def strong(self) -> bool:
         """Whether the graph labelled rows before training."""
-        return self.settings.get("recipe") == "strong"
+        return self.used.get("recipe", self.settings.get("recipe")) in ("auto", "strong")
 
     @property
     def data(self) -> dict[str, JSON]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
 from ngm.cli.training.data import is_graph_folder
-from ngm.cli.training.encoding import needs_vectors
+from ngm.cli.training.encoding import has_teachers, needs_vectors
 from ngm.cli.training.told import SHARE, Told, check_words
+from ngm.methods.classifier import NGMClassifier
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.tables.overlap import check_folder_apart
 
@@ -21,7 +22,8 @@ def check(asked: Asked) -> None:
     _check_inputs(told, settings.get("network"))
     _check_encoder(told, settings)
     _check_graph(told, settings)
-    _check_edges(asked)
+    if settings.get("recipe") == "strong":
+        check_edges(settings)
     _check_vectors(told, settings)
     _check_validation(told, settings)
     if told.label_separator is not None and told.task not in (None, "labels"):
@@ -52,7 +54,7 @@ def _check_encoder(told: Told, settings: Mapping[str, object]) -> None:
         return
     if told.text is None:
         raise ValueError("--encoder makes vectors of texts; give --text")
-    if settings.get("network") in TEXT_NETWORKS and not needs_vectors(told, settings):
+    if settings.get("network") in TEXT_NETWORKS and not needs_vectors(told, settings, told.task):
         raise ValueError(
             f"--encoder has nothing to do: --network {settings['network']} reads the texts themselves, no teacher is "
             "asked and no graph is made of the vectors"
@@ -82,29 +84,31 @@ def _alpha(settings: Mapping[str, object]) -> object:
     return next((settings[name] for name in ALPHAS if settings.get(name) is not None), None)
 
 
-def _check_edges(asked: Asked) -> None:
-    """The strong recipe has no distances across edges, unless it is given alphas."""
-    settings = asked.settings
-    if settings.get("recipe") != "strong" or _alpha(settings) is not None:
+def check_edges(settings: Mapping[str, object]) -> None:
+    """A recipe with teachers has no distances across edges, unless it is given alphas."""
+    if _alpha(settings) is not None:
         return
+    recipe = settings.get("recipe", NGMClassifier.recipe)
     for name in OF_EDGES:
-        if settings.get(name) is not None:
+        if settings.get(name) not in (None, 0, getattr(NGMClassifier, name)):
             raise ValueError(
-                f"--{name} is about distances across edges, which --recipe strong has none of; give --alpha, or "
+                f"--{name} is about distances across edges, which --recipe {recipe} has none of; give --alpha, or "
                 "--recipe paper"
             )
 
 
 def _check_vectors(told: Told, settings: Mapping[str, object]) -> None:
-    network, recipe = settings.get("network"), settings.get("recipe")
+    network = settings.get("network")
     if told.vectors is None:
         return
     if told.text is None:
         raise ValueError("--vectors are of words; give --text")
     made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
-    taught = recipe in ("strong", "auto", None) and not told.no_graph and network in TEXT_NETWORKS
+    taught = has_teachers(settings, told.task) and not told.no_graph and network in TEXT_NETWORKS
     if not made_here and not taught and network not in WORD_NETWORKS:
-        raise ValueError("--vectors has nothing to do: it is for a graph made here, for lstm and for strong")
+        raise ValueError(
+            "--vectors has nothing to do: it is for a graph made here, for lstm and for teachers of charcnn"
+        )
 
 
 def _check_validation(told: Told, settings: Mapping[str, object]) -> None:

@@ -19,7 +19,7 @@ ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
 _KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
 _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
-_ALWAYS = ("network", "recipe", "validation")  # where the command's default is not the field's
+_ALWAYS = ("network", "validation")  # where the command's default is not the field's
 _INPUTS = ("text", "columns", "input")
 _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no longer holds
     "text": _INPUTS,
@@ -28,7 +28,7 @@ _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no l
     "task": ("label_separator",),
     "graph": ("no_graph", "k"),
     "k": ("no_graph", "graph"),
-    "no_graph": ("graph", "k", "input", "control", "seeds", "recipe", *ALPHAS, *OF_EDGES),
+    "no_graph": ("graph", "k", "input", "control", "seeds", *ALPHAS, *OF_EDGES),
     "validation": ("validation_column",),
     "validation_column": ("validation",),
 }
@@ -93,12 +93,12 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
     told = _checked(file, "command", content.get("command"), fields_of(Told), instead)
     marked = told.get("validation_column") is not None
     found = _settings(file, content.get("settings"), {*instead, *(["validation"] if marked else [])})
+    if "no_graph" in instead and found.get("recipe") == "strong":
+        del found["recipe"]  # it needs a graph
     vectors = found.pop("word_vectors", None)
     if "command" not in content:  # a run of one's own, from Python
         told = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
         told |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
-    elif any(name in instead for name in _INPUTS):
-        found.pop("recipe", None)  # it went with what was learned from
     return told, found
 
 

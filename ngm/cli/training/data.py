@@ -106,11 +106,6 @@ class Data:
             return self.features.vectors.views(cast("NDArray[np.float32]", self.x), self.texts)
         return {self.encoding.name: self.encoding.vectors}
 
-    @property
-    def plain_columns(self) -> bool:
-        """Whether x has columns of single numbers or categories, whose size tells something."""
-        return self.features.kind == "columns" and any(h != "numbers" for h in self.features.holds.values())
-
 
 def read_data(told: Told, settings: Mapping[str, object], trusted: bool = True, quiet: bool = False) -> Data:
     """Reads everything that training needs; what is odd is warned of.
@@ -138,7 +133,8 @@ def read_data(told: Told, settings: Mapping[str, object], trusted: bool = True, 
     _check_apart(told, label, names)
     joined = None if told.no_graph or folder is None else Joined(folder.graph, str(folder.folder))
     texts = column_texts(table, names) if told.text is not None else None
-    chosen = None if texts is None else _chosen(told, settings, texts, read, quiet)
+    needed = read != "text" or needs_vectors(told, settings, target.task)
+    chosen = _chosen(told, texts, quiet) if texts is not None and needed else None
     if read == "vectors" and chosen is None:
         read = "words"
     with counted(texts_read_by(chosen), "texts", quiet) as progress:
@@ -160,9 +156,9 @@ def read_data(told: Told, settings: Mapping[str, object], trusted: bool = True, 
     return Data(table, label, target, features, x, joined, id_column, ids, texts, encoding)
 
 
-def _chosen(told: Told, settings: Mapping[str, object], texts: list[str], read: Read, quiet: bool) -> Choice | None:
-    """The encoder of the texts where vectors are of use; None where words are all there is."""
-    if (read == "text" and not needs_vectors(told, settings)) or not any(map(words_of, texts)):
+def _chosen(told: Told, texts: list[str], quiet: bool) -> Choice | None:
+    """The encoder of the texts; None where words are all there is."""
+    if not any(map(words_of, texts)):
         return None
     chosen = choose(told.encoder, texts, quiet)
     if chosen.encoder.name != "tfidf":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngm.build.text import Rows
 from ngm.cli.terminal import download
 from ngm.cli.training.told import Told
+from ngm.methods.classifier import NGMClassifier
 from ngm.store import is_graph_folder
 from ngm.text.encoders import Choice, choose_encoder, fit_encoder
 from ngm.text.words import words_of
@@ -50,8 +51,14 @@ def texts_read_by(chosen: Choice | None) -> str:
     return "reading texts" if chosen is None else f"reading texts with {chosen.encoder.name}"
 
 
-def needs_vectors(told: Told, settings: Mapping[str, object]) -> bool:
+def has_teachers(settings: Mapping[str, object], task: str | None) -> bool:
+    """Whether the recipe, given or not, has teachers for what is to be learned; None: not known yet."""
+    recipe = settings.get("recipe", NGMClassifier.recipe)
+    return recipe == "strong" or (recipe == "auto" and task != "number")
+
+
+def needs_vectors(told: Told, settings: Mapping[str, object], task: str | None) -> bool:
     """Whether vectors of the texts are of use to a network that reads texts: to its teachers, or to make its graph."""
-    taught = settings.get("recipe") in ("auto", None) and not told.no_graph
+    taught = settings.get("recipe") != "strong" and has_teachers(settings, task) and not told.no_graph
     made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
     return taught or (made_here and told.encoder is not None and told.vectors is None)

@@ -64,11 +64,11 @@ def rehearsed(model: NGMEstimator, data: Data) -> Plan:
         "overwrite": False,
     }
     tried = kind(**given)
-    tried.fit(data.x, data.target.y, graph=data.graph, views=data.views if model.recipe == "auto" else None)
+    tried.fit(data.x, data.target.y, graph=data.graph)  # views are for teachers, which are not rehearsed
     return Plan(
         weights=sum(p.numel() for p in tried.network_.parameters()),
         edges=dict(tried.edges_by_kind_),
-        taught=model.recipe in ("auto", "strong") and all(tried.graphs_used_),
+        taught=tried.settings_.recipe != "paper" and any(tried.graphs_used_) and all(tried.graphs_used_),
         validation=tried.num_validation_,
         batch_size=tried.settings_.batch_size,
         steps=tried.steps,

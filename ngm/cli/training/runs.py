@@ -13,16 +13,20 @@ from sklearn.base import clone
 from ngm.cli.progress import Progress, metric_of
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err
-from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
+from ngm.cli.training.checks import check_edges
+from ngm.cli.training.config import Asked
 from ngm.cli.training.data import Data, is_graph_folder
+from ngm.cli.training.encoding import has_teachers
 from ngm.cli.training.kept import Kept
 from ngm.cli.training.told import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.recipes import resolve
 from ngm.methods.regressor import NGMRegressor
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
+from ngm.networks.input_scaling import Table
 from ngm.reproduce.table import Row
 from ngm.run import JSON, Run
 from ngm.training import Epoch
@@ -80,15 +84,14 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     """The estimator with the settings that were given, and the defaults that go with the data."""
     told, given = asked.told, dict(asked.settings)
     network = given.setdefault("network", "ffnn")
-    edges = any(given.get(name) is not None for name in (*ALPHAS, *OF_EDGES))
-    strong = data.graph is not None and data.target.task == "class" and not edges and not data.plain_columns
-    best = "auto" if told.text is not None else "strong"
-    recipe = given.setdefault("recipe", best if strong else "paper")
-    if network in WORD_NETWORKS or (recipe in ("auto", "strong") and network in TEXT_NETWORKS):
+    kind = NGMRegressor if data.target.task == "number" else NGMClassifier
+    taught = has_teachers(given, data.target.task) and data.graph is not None
+    if taught:
+        check_edges(given)
+    if network in WORD_NETWORKS or (taught and network in TEXT_NETWORKS):
         given["word_vectors"] = told.vectors
     share = given.pop("validation", _share(asked, data))
     given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
-    kind = NGMRegressor if data.target.task == "number" else NGMClassifier
     call = asked.call
     model = kind(**given, folder=call.output, resume=call.resume, overwrite=call.overwrite)  # type: ignore[arg-type]
     model._recomputed = _recomputed(told, data)
@@ -134,6 +137,11 @@ def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
     return Outcome(model, with_graph, without)
 
 
+def views_of(model: NGMEstimator, data: Data) -> dict[str, Table] | None:
+    """What the teachers of the model look at beside x; None where it has no teachers that do."""
+    return data.views if data.graph is not None and resolve(model).recipe == "auto" else None
+
+
 def fit(
     model: NGMEstimator,
     data: Data,
@@ -155,7 +163,7 @@ def fit(
                 data.x,
                 data.target.y,
                 graph=data.graph if graph else None,
-                views=data.views if graph and model.recipe == "auto" else None,
+                views=views_of(model, data) if graph else None,
                 on_epoch=on_epoch,
             )
     except KeyboardInterrupt:

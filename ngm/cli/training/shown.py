@@ -17,6 +17,7 @@ from ngm.cli.training.plan import Plan
 from ngm.cli.training.runs import Outcome, metric, value_of
 from ngm.cli.training.told import SEPARATOR
 from ngm.methods.estimator import NGMEstimator
+from ngm.methods.recipes import resolve
 from ngm.recipes.stacking import TeacherReport
 from ngm.run import JSON
 
@@ -54,6 +55,7 @@ def data_told(asked: Asked, data: Data, model: NGMEstimator) -> dict[str, JSON]:
         "graph": graph,
         "network": str(model.network),
         "recipe": model.recipe,
+        "recipe_followed": resolve(model).recipe,
     }
 
 
@@ -145,23 +147,32 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
     model = outcome.model
     weights = sum(p.numel() for p in model.network_.parameters())
     facts = {
-        "network": f"{model.network}, {weights:,} weights, recipe {model.recipe}",
+        "network": f"{model.network}, {weights:,} weights, {_recipe(model)}",
         "epochs": f"{model.n_iter_:,}, of which {model.history_.best_epoch + 1:,} is kept",
     }
     teachers = model.teachers_
     if teachers is not None and teachers.num_held_out:
         low, high = teachers.interval
+        name = metric_name("micro_f1" if getattr(model, "task_", None) == "labels" else "accuracy")
         facts["teachers"] = (
-            f"accuracy {teachers.score:.3f} ({low:.3f} to {high:.3f}) on {teachers.num_held_out:,} labels that they "
+            f"{name} {teachers.score:.3f} ({low:.3f} to {high:.3f}) on {teachers.num_held_out:,} labels that they "
             f"had not seen, mostly {_strongest(teachers)}"
         )
     if not outcome.without:
         found = metric(model)
         if found is not None:
             facts[metric_name(found[0])] = f"{metric_value(*found)} on {_hidden(model, noun)}"
+        elif "teachers" not in facts:
+            facts["accuracy"] = f"not measured: no {noun} were held out; --validation 0.2 holds out a fifth"
     else:
         facts |= _compared(outcome, noun)
     return facts | {"seconds": f"{seconds:.1f}"}
+
+
+def _recipe(model: NGMEstimator) -> str:
+    """The recipe, and which one is followed in its place."""
+    followed = resolve(model).recipe
+    return f"recipe {model.recipe}" + (f" ({followed} for numbers)" if followed != model.recipe else "")
 
 
 def _strongest(teachers: TeacherReport) -> str:
@@ -191,9 +202,11 @@ def use_of_graph(model: NGMEstimator, noun: str) -> str:
     """What became of the graph."""
     if not all(model.graphs_used_):
         return "left out, since it tells nothing"
-    if model.recipe in ("auto", "strong"):
-        return f"{model.num_labeled_:,} {noun} labelled by it"
-    return "trained on " + ", ".join(f"{count:,} {kind.upper()}" for kind, count in model.edges_by_kind_.items())
+    edges = "trained on " + ", ".join(f"{count:,} {kind.upper()}" for kind, count in model.edges_by_kind_.items())
+    if model.settings_.recipe != "paper":
+        more = f"; {edges}" if any(model.edges_by_kind_.values()) else ""
+        return f"{model.num_labeled_:,} {noun} labelled by it{more}"
+    return edges
 
 
 def facts_of_plan(asked: Asked, data: Data, model: NGMEstimator, plan: Plan) -> dict[str, str]:
@@ -202,7 +215,7 @@ def facts_of_plan(asked: Asked, data: Data, model: NGMEstimator, plan: Plan) -> 
     teachers = ", after the teachers" if plan.taught else ""
     runs = f", for {told['runs']} trainings" if told["runs"] != 1 else ""
     return {
-        "network": f"{model.network}, {plan.weights:,} weights, recipe {model.recipe}",
+        "network": f"{model.network}, {plan.weights:,} weights, {_recipe(model)}",
         "validation": f"{plan.validation:,} {data.noun}, whose labels are hidden" if plan.validation else "none",
         "steps": f"{plan.steps:,} of {plan.batch_size:,} an epoch, {plan.epochs:,} epochs at most",
         "time": f"roughly {_time(cast(float, told['seconds']))}{runs}{teachers}",

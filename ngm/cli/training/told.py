@@ -118,7 +118,7 @@ class Told:
     vectors: Annotated[
         str | None,
         typer.Option(
-            help="Word vectors (GloVe, word2vec, .npz): for the graph that is made, for lstm, for strong.",
+            help="Word vectors (GloVe, word2vec, .npz): for the graph that is made, for lstm, for teachers of charcnn.",
             rich_help_panel=_GRAPH,
         ),
     ] = None
