@@ -74,8 +74,11 @@ def test_texts_are_vectors_beside_components_joined_by_the_vectors(run: Run) -> 
 
 
 def test_teachers_see_the_vectors_and_the_words_apart(run: Run) -> None:
-    assert train(run)["recipe"] == "auto"
-    weights_of = RunFolder.open("run").read("metrics.json")["teachers"]["weights"]
+    found = train(run)
+    assert found["recipe"] == "auto"
+    kept = RunFolder.open("run").read("metrics.json")["teachers"]
+    assert found["teachers"] == kept
+    weights_of = kept["weights"]
     assert {"features", "minilm", "words", "spreading"} <= set(weights_of)
     words = ("train", "texts.csv", "--text", "body", "--label", "topic", "--epochs", "1", "--no-report", "--json")
     assert run(*words, "--network", "charcnn", "-o", "characters")[0] == 0

@@ -113,14 +113,14 @@ def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: li
     content |= {"notes": cast(JSON, list(notes))}
     if isinstance(content["graph"], dict):
         content["graph"] |= {"edges_used": cast(JSON, dict(outcome.model.edges_by_kind_))}
-    run.write("metrics.json", run.read("metrics.json") | {"data": content, **outcome.control()})
+    metrics = run.read("metrics.json")
+    run.write("metrics.json", metrics | {"data": content, **outcome.control()})
     data.features.save(run)
     evidence = read_evidence(run)
     if evidence is not None:
         write_evidence(run, in_words(evidence.named(ids=data.ids, texts=data.texts), data.target.names))
-    teachers = outcome.model.teachers_
-    told = {"teachers": None if teachers is None else teachers_as_json(teachers)}
-    return {"run": str(run.folder), **content, **told, **outcome.control(), "report": _report(wanted, run)}
+    taught = {"teachers": metrics.get("teachers")}
+    return {"run": str(run.folder), **content, **taught, **outcome.control(), "report": _report(wanted, run)}
 
 
 def _keep_interrupted(wanted: Asked, data: Data, model: NGMEstimator, seconds: float, notes: list[str]) -> None:

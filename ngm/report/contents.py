@@ -15,10 +15,11 @@ from ngm.report.lists import edges_section, next_section
 from ngm.report.page import Page, Section
 from ngm.report.ran import ran_section
 from ngm.report.structure import graph_section
+from ngm.report.teachers_section import teachers_section
 from ngm.report.told import Told, read_run
 from ngm.report.wrong import wrong_section
 
-OF_RUN: tuple[Callable[[Told], Section], ...] = (gain_section, ran_section, curves_section)
+OF_RUN: tuple[Callable[[Told], Section | None], ...] = (gain_section, ran_section, teachers_section, curves_section)
 OF_NODES: tuple[Callable[[Told], Section], ...] = (
     wrong_section,
     space_section,
@@ -41,7 +42,7 @@ def page_of(folders: Sequence[str | Path]) -> Page:
     compared = [comparison_section(runs)] if len(runs) > 1 else []
     first = runs[0]
     title = _title(first) if len(runs) == 1 else f"{count(len(runs), 'run')}: {', '.join(r.name for r in runs)}"
-    sections = [section(first) for section in OF_RUN]
+    sections = [made for section in OF_RUN if (made := section(first)) is not None]
     sections += [_no_nodes()] if first.evidence is None else [section(first) for section in OF_NODES]
     return Page(title, _subtitle(first, len(runs)), [*compared, *sections])
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ngm.evidence import LABELED, UNLABELED, VALIDATION, Evidence, read_evidence
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.regressor import NGMRegressor
-from ngm.methods.saving import settings_as_json
+from ngm.methods.saving import settings_as_json, teachers_from_json
+from ngm.recipes.stacking import TeacherReport
 from ngm.report.drawing import as_int
 from ngm.run import JSON, Run
 from ngm.training import TERMS
@@ -111,6 +112,11 @@ class Told:
         return self.used.get("recipe", self.settings.get("recipe")) in ("auto", "strong")
 
     @property
+    def teachers(self) -> TeacherReport | None:
+        """What the teachers of recipe "auto" were worth; None where there were none."""
+        return teachers_from_json(self.metrics.get("teachers"))
+
+    @property
     def data(self) -> dict[str, JSON]:
         """What `ngm train` was told of the data; empty for runs from Python."""
         return cast("dict[str, JSON]", self.metrics.get("data") or {})
@@ -129,6 +135,7 @@ def read_run(folder: str | Path) -> Told:
     metrics = run.read("metrics.json", ("best_epoch", "stopped", "epochs", "seconds", "labeled", "edges"))
     model = run.read("model.json", ("in_features", "out_features"))
     _check_control(metrics, run.folder / "metrics.json")
+    _check_teachers(metrics, run.folder / "metrics.json")
     return Told(run.folder, config, metrics, model, _history(run), _evidence(run))
 
 
@@ -152,6 +159,19 @@ def _check_control(metrics: dict[str, JSON], file: Path) -> None:
         for key in ("metric", "mean", "std", "seeds"):
             if not isinstance(there, dict) or key not in there:
                 raise ValueError(f"{file} is damaged (its control lacks {key!r} {row.replace('_', ' ')}); train again")
+
+
+def _check_teachers(metrics: dict[str, JSON], file: Path) -> None:
+    teachers = metrics.get("teachers")
+    if teachers is None:
+        return
+    kinds = {"weights": dict, "scores": dict, "held_out": int, "assortativity": list}
+    for key, kind in kinds.items():
+        if not isinstance(teachers, dict) or not isinstance(teachers.get(key), kind):
+            raise ValueError(f"{file} is damaged (its teachers lack {key!r}); train again")
+    weights, scores = (cast("dict[str, dict[str, JSON]]", teachers)[key] for key in ("weights", "scores"))
+    if not weights or weights.keys() != scores.keys():
+        raise ValueError(f"{file} is damaged (its teachers have not one weight and one score each); train again")
 
 
 def _evidence(run: Run) -> Evidence | None:

@@ -18,6 +18,7 @@ from ngm.cli.training.runs import Outcome, metric, value_of
 from ngm.cli.training.told import SEPARATOR
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.recipes import resolve
+from ngm.methods.teacher_names import weight_of_graph
 from ngm.recipes.stacking import TeacherReport
 from ngm.run import JSON
 
@@ -150,14 +151,8 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
         "network": f"{model.network}, {weights:,} weights, {_recipe(model)}",
         "epochs": f"{model.n_iter_:,}, of which {model.history_.best_epoch + 1:,} is kept",
     }
-    teachers = model.teachers_
-    if teachers is not None and teachers.num_held_out:
-        low, high = teachers.interval
-        name = metric_name("micro_f1" if getattr(model, "task_", None) == "labels" else "accuracy")
-        facts["teachers"] = (
-            f"{name} {teachers.score:.3f} ({low:.3f} to {high:.3f}) on {teachers.num_held_out:,} labels that they "
-            f"had not seen, mostly {_strongest(teachers)}"
-        )
+    if model.teachers_ is not None:
+        facts["teachers"] = _teachers(model.teachers_, "micro_f1" if model.task_ == "labels" else "accuracy")
     if not outcome.without:
         found = metric(model)
         if found is not None:
@@ -175,10 +170,19 @@ def _recipe(model: NGMEstimator) -> str:
     return f"recipe {model.recipe}" + (f" ({followed} for numbers)" if followed != model.recipe else "")
 
 
-def _strongest(teachers: TeacherReport) -> str:
-    """The teachers with the largest weights."""
-    ranked = sorted(teachers.weights.items(), key=lambda item: -item[1])[:_TEACHERS_SHOWN]
-    return ", ".join(f"{name} {weight:.0%}" for name, weight in ranked if weight >= 0.01)
+def _teachers(teachers: TeacherReport, name: str) -> str:
+    """The score of all teachers on held-out labels, and the largest weights."""
+    score = "no label could be held out"
+    if teachers.num_held_out:
+        low, high = teachers.interval
+        score = (
+            f"{metric_name(name)} {teachers.score:.3f} (95 % interval {low:.3f} to {high:.3f}) on "
+            f"{teachers.num_held_out:,} {'rows' if name == 'micro_f1' else 'labels'} held out from them"
+        )
+    ranked = sorted(teachers.weights.items(), key=lambda item: -item[1])
+    largest = "; ".join(f"{teacher} {weight:.0%}" for teacher, weight in ranked[:_TEACHERS_SHOWN])
+    of = f"largest of {len(ranked)} weights" if len(ranked) > _TEACHERS_SHOWN else "weights"
+    return f"{score}; {weight_of_graph(teachers.weights):.0%} of the weight uses the graph; {of}: {largest}"
 
 
 def _compared(outcome: Outcome, noun: str) -> dict[str, str]:
