@@ -40,13 +40,11 @@ class Shares:
     """
 
     def __init__(self, matrix: sp.csr_array, total: NDArray[np.floating]) -> None:
-        self.matrix = matrix
+        self.matrix = narrowed(matrix)
         self.total = torch.from_numpy(np.ascontiguousarray(total))
-        small = max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max
-        index = np.int32 if small else np.int64  # half the memory
-        self._offsets = torch.from_numpy(matrix.indptr.astype(index))
-        self._columns = torch.from_numpy(matrix.indices.astype(index))
-        self._values = torch.from_numpy(matrix.data)
+        self._offsets = torch.from_numpy(self.matrix.indptr)  # the matrix's own memory, not a copy
+        self._columns = torch.from_numpy(self.matrix.indices)
+        self._values = torch.from_numpy(self.matrix.data)
 
     def __matmul__(self, z: Tensor) -> Tensor:
         """(n, n) @ (n, c) -> (n, c), differentiable in z.
@@ -87,11 +85,20 @@ def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
     """
     if influence not in get_args(Influence):
         raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
-    along = widened(graph.to_scipy())  # row u holds u -> v
+    along = widened(narrowed(graph.to_scipy()))  # row u holds u -> v
     if not graph.directed or influence == "target":
         return along
     against = along.T.tocsr()
     return against if influence == "source" else (along + against).tocsr()
+
+
+def narrowed(matrix: sp.csr_array) -> sp.csr_array:
+    """The matrix with 32-bit indices where they suffice: half the memory of 64-bit ones."""
+    small = max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max
+    index = np.int32 if small else np.int64
+    if matrix.indices.dtype == index and matrix.indptr.dtype == index:
+        return matrix
+    return sp.csr_array((matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index)), shape=matrix.shape)
 
 
 def widened(matrix: sp.csr_array, factor: float = 1.0) -> sp.csr_array:
@@ -126,9 +133,9 @@ def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
         restart: Between 0 and 1.
         steps: Number of Jacobi steps.
     """
-    z = h
+    z, own = h, restart * h
     for _ in range(steps):
-        z = (1 - restart) * (shares @ z) + restart * h
+        z = (shares @ z).mul_(1 - restart).add_(own)  # in place: h may be as large as the inputs of all nodes
     return z
 
 

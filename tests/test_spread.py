@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm import Graph
-from ngm.spread import Shares, Solver, hop, pull, solve, solve_strongest, walk_shares
+from ngm.spread import Shares, Solver, hop, narrowed, pull, solve, solve_strongest, walk_shares
 from tests.conftest import random_graph
 
 SOLVERS = ["jacobi", "conjugate_gradient"]
@@ -295,3 +295,19 @@ def test_on_a_planted_graph_two_kept_columns_of_ten_have_the_winner_that_all_hav
     winner = np.asarray(found.excess.argmax(axis=1)).ravel()
     np.testing.assert_array_equal(winner, exact.argmax(dim=1))
     assert found.excess.nnz <= 2 * 200
+
+
+def test_indices_take_half_the_memory_where_they_fit_and_are_not_kept_twice() -> None:
+    graph = random_graph(50, 150, seed=0)
+    assert graph.to_scipy().indices.dtype == np.int64
+    shares = walk_shares(graph)
+    assert (shares.matrix.indices.dtype, shares.matrix.indptr.dtype) == (np.int32, np.int32)
+    assert shares._columns.data_ptr() == shares.matrix.indices.ctypes.data
+    assert (narrowed(graph.to_scipy()) != graph.to_scipy()).nnz == 0
+
+
+def test_hopping_leaves_what_it_starts_from_as_it_is() -> None:
+    h = torch.rand(50, 3)
+    before = h.clone()
+    hop(walk_shares(random_graph(50, 150, seed=0)), h, restart=0.25, steps=3)
+    assert torch.equal(h, before)
