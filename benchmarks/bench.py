@@ -11,17 +11,23 @@ import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import torch
 
 
 def arguments(description: str | None) -> argparse.Namespace:
+    """What `parser` finds on the command line."""
+    return parser(description).parse_args()
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
     """`--json` prints one JSON object and nothing else; `--keep` also writes it to benchmarks/results."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     parser.add_argument("--keep", action="store_true", help="write the JSON to benchmarks/results as well")
     parser.add_argument("--repeats", type=int, default=5, help="the best of so many is taken")
-    return parser.parse_args()
+    return parser
 
 
 def best_of(repeats: int, *jobs: Callable[[], object]) -> list[float]:
@@ -35,6 +41,12 @@ def best_of(repeats: int, *jobs: Callable[[], object]) -> list[float]:
             job()
             seconds[i] = min(seconds[i], time.perf_counter() - started)
     return seconds
+
+
+def kept(name: str) -> dict[str, Any] | None:
+    """What an earlier run left in benchmarks/results; None where there is none."""
+    file = Path(__file__).with_name("results") / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 
 def report(
