@@ -27,7 +27,6 @@ from ngm.distributed import process_group, rank_and_world
 from ngm.evidence import read_evidence, write_evidence
 from ngm.locks import folder_lock
 from ngm.methods.estimator import NGMEstimator
-from ngm.methods.saving import teachers_as_json
 from ngm.run import JSON, Run
 
 
