@@ -119,7 +119,7 @@ def test_with_all_alphas_0_training_is_a_plain_torch_loop(data, optimizer: str) 
     kept: list[dict[str, torch.Tensor]] = []
     model = NGMClassifier(recipe="paper",
         hidden=(8,), alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=3, batch_size=4, optimizer=optimizer,
-        learning_rate=rate, weight_decay=decay,
+        learning_rate=rate, weight_decay=decay, input_scaling="none",
     )  # fmt: skip
     model.fit(x, y, graph=graph, on_epoch=lambda record: kept.append(weights(model)))
     with seeded(0):

@@ -182,6 +182,7 @@ def test_without_alphas_training_is_equation_1_step_by_step(problem: Problem) ->
         "dtype": "float64",
         "scaling": "sum",
         "recipe": "paper",
+        "input_scaling": "none",
     }
     fitted = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, **settings).fit(
         problem.x, problem.y, graph=problem.graph

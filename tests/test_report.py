@@ -247,14 +247,14 @@ def test_what_was_run_is_said_in_a_sentence_and_settings_that_differ_are_listed(
         [make_run(tmp_path / "run", by_hand(), model, {"distance": "l1", "hidden": [8, 4], "folder": "run"})]
     )
     assert section(page, "run").answer == (
-        "NGMClassifier with the network ffnn and the recipe paper, on 6 rows, 2 of them labelled, and a graph of 4 "
+        "NGMClassifier with the network ffnn and the recipe auto, on 6 rows, 2 of them labelled, and a graph of 4 "
         "edges; 3 epochs in 1.5 seconds, stopped because all epochs were done; epoch 2 is kept."
     )
     changed = {r[0]: r[1:] for r in table(page, "changed").rows}
     assert changed == {"hidden": ("8, 4", "250, 100", "8, 4"), "distance": ("l1", "l2", "l1")}
     every = {r[0]: r[1:] for r in table(page, "settings").rows}
     assert every["alpha_uu"] == ("none", "none", 0.2)
-    assert len(every) == len(settings_as_json(ngm.NGMClassifier(recipe="paper")))
+    assert len(every) == len(settings_as_json(ngm.NGMClassifier()))
     facts = dict(table(page, "facts").rows)
     assert facts["edges trained on"] == "1 LL, 2 LU, 1 UU"
     assert facts["validation rows"] == "2"

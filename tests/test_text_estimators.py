@@ -163,7 +163,7 @@ def test_settings_that_are_none_are_those_for_texts() -> None:
     assert model.settings_.batch_size == 128
     assert model.settings_.learning_rate == 0.002
     taken = model.settings_
-    assert (taken.steps, taken.most_epochs) == (TEXT_RECIPES["paper"].steps, TEXT_RECIPES["paper"].most_epochs)
+    assert (taken.steps, taken.most_epochs) == (TEXT_RECIPES["auto"].steps, TEXT_RECIPES["auto"].most_epochs)
     assert NGMClassifier(batch_size=None, epochs=1).fit(np.eye(24, dtype=np.float32), Y).settings_.batch_size == 512
 
 

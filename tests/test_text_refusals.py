@@ -90,9 +90,14 @@ SETTINGS: list[tuple[dict[str, object], str]] = [
     ({"network": "charcnn", "max_words": 9}, "max_words is 9, but it is for network 'lstm'; leave it out"),
     ({"network": "lstm", "max_words": 0}, "max_words is 0; it must be a whole number of at least 1"),
     (
-        {"network": "charcnn", "word_vectors": VECTORS},
+        {"network": "charcnn", "word_vectors": VECTORS, "recipe": "paper"},
         "word_vectors is set, but network 'charcnn' reads characters; set "
-        "network='lstm', or recipe='strong', whose teachers read them",
+        "network='lstm', or recipe='auto', whose teachers read them",
+    ),
+    (
+        {"network": "charcnn", "word_vectors": VECTORS},
+        "word_vectors is set, but network 'charcnn' reads characters, and without a graph there are no teachers to "
+        "read them; give graph=, or set network='lstm'",
     ),
     ({"network": "lstm", "word_vectors": {"cat": [1.0]}}, "word_vectors is a dict; give a file or a WordVectors"),
     (

@@ -326,7 +326,9 @@ def test_bfloat16_stays_close_to_float32_but_is_another_computation(data) -> Non
 
 def test_collapse_is_warned_of_once_and_noted_in_history(data) -> None:
     x, y, graph = data
-    model = NGMClassifier(**SMALL | {"epochs": 30}, scaling="sum", alpha_ll=100, alpha_lu=10, alpha_uu=10)
+    model = NGMClassifier(
+        **SMALL | {"epochs": 30, "negatives": 0}, scaling="sum", alpha_ll=100, alpha_lu=10, alpha_uu=10
+    )
     text = (
         r"^h has collapsed at epoch (\d+): (nodes differ by|h is 0 for) .*; "
         r"lower alpha_ll, or use scaling='mean'$"
@@ -342,7 +344,7 @@ def test_collapse_is_warned_of_once_and_noted_in_history(data) -> None:
 
 def test_the_warning_of_collapse_names_the_heaviest_alpha_and_a_remedy_that_is_left(data) -> None:
     x, y, graph = data
-    model = NGMClassifier(**SMALL | {"epochs": 40}, alpha_ll=1, alpha_lu=1, alpha_uu=10)
+    model = NGMClassifier(**SMALL | {"epochs": 40, "negatives": 0}, alpha_ll=1, alpha_lu=1, alpha_uu=10)
     with pytest.warns(CollapseWarning, match=r"^h has collapsed at epoch \d+: .*; lower alpha_uu$"):
         model.fit(x, y, graph=graph)
 
