@@ -68,7 +68,7 @@ def test_a_teacher_that_knows_the_held_out_labels_gets_the_weight() -> None:
 def predictions(*uses_graph: bool, prior: tuple[float, ...] = ()) -> list[Prediction]:
     proba = np.full((1, 2), 0.5, np.float32)
     priors = prior or (1.0,) * len(uses_graph)
-    return [Prediction(str(i), proba, used, priors[i]) for i, used in enumerate(uses_graph)]
+    return [Prediction(str(i), "", proba, 0 if used else None, priors[i]) for i, used in enumerate(uses_graph)]
 
 
 def test_prior_weights_are_the_teachers_own_with_an_informative_graph_and_on_x_with_another() -> None:
@@ -128,7 +128,7 @@ def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pyte
 
     def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> list[Prediction]:
         seen.append(labeled.copy())
-        return [Prediction("memory", np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32), False)]
+        return [Prediction("memory", "", np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32), None)]
 
     monkeypatch.setattr(stacking, "predict_all", noted)
     report = stacking.stack_teachers(views(), TARGETS, LABELED, seed=0).report

@@ -11,7 +11,6 @@ import pytest
 import ngm
 from ngm.cli.training.shown import _teachers
 from ngm.methods.saving import teachers_as_json
-from ngm.methods.teacher_names import uses_graph
 from ngm.recipes.stacking import TeacherReport
 from ngm.recipes.targets import Targets
 from ngm.recipes.teachers import predict_all
@@ -26,7 +25,25 @@ NAN = float("nan")
 LABELS: dict[str, JSON] = {"task": "labels", "classes": ["a", "b"]}
 WEIGHTS = {"x": 0.02, "spreading": 0.18, "x around": 0.8}
 SCORES = {"x": 0.5, "spreading": 0.6, "x around": 0.75}
-ONE = TeacherReport(WEIGHTS, SCORES, 0.8, 100, [0.42])
+
+
+def report_of(
+    weights: dict[str, float],
+    scores: dict[str, float],
+    score: float,
+    num_held_out: int,
+    assortativity: list[float],
+    graphs: dict[str, int] | None = None,
+    prior: dict[str, float] | None = None,
+) -> TeacherReport:
+    """A report in which all teachers but "x" use the only graph, and started alike, unless it is said otherwise."""
+    described = {name: f"what {name} does" for name in weights}
+    used = {name: 0 for name in weights if name != "x"} if graphs is None else graphs
+    first = prior or dict.fromkeys(weights, 1 / len(weights))
+    return TeacherReport(described, used, first, weights, scores, score, num_held_out, assortativity)
+
+
+ONE = report_of(WEIGHTS, SCORES, 0.8, 100, [0.42])
 
 
 def page_with(folder: Path, report: TeacherReport, model: dict[str, JSON] | None = None) -> Page:
@@ -44,8 +61,8 @@ def test_it_tells_the_score_its_interval_and_the_weight_of_the_graph(tmp_path: P
     said = section(page_with(tmp_path, ONE), "teachers")
     assert said.answer == (
         "Teachers, weighed by labels that they had not seen: together they are right on 80.0 % of 100 held-out labels "
-        "(95 % interval 71.1 % to 86.7 %). Those that use the graph have 98 % of the weight, more than equal weights "
-        "would give them (67 %): held-out labels speak for the graph."
+        "(95 % interval 71.1 % to 86.7 %). Those that use the graph have 98 % of the weight, more than before any "
+        "label was held out (67 %): held-out labels speak for the graph."
     )
     assert said.notes[0] == (
         'The best single teacher: with a graph it is "x around" (75.0 %), without one it is "x" (50.0 %).'
@@ -56,14 +73,14 @@ def test_it_tells_the_score_its_interval_and_the_weight_of_the_graph(tmp_path: P
 @pytest.mark.parametrize(
     ("alone", "words"),
     [
-        (0.3, "70 % of the weight, about what equal weights would give them: "),
-        (0.7, "30 % of the weight, less than equal weights would give them (67 %): a row by itself tells more."),
+        (0.3, "70 % of the weight, about as much as before any label was held out."),
+        (0.7, "30 % of the weight, less than before any label was held out (67 %): a row by itself tells more"),
         (0.95, "5 % of the weight: neighbours add next to nothing to what a row tells by itself."),
     ],
 )
 def test_what_to_make_of_the_weights_depends_on_their_number(tmp_path: Path, alone: float, words: str) -> None:
     weights = {"x": alone, "spreading": 0.0, "x around": 1 - alone}
-    report = TeacherReport(weights, SCORES, 0.8, 100, [0.42])
+    report = report_of(weights, SCORES, 0.8, 100, [0.42])
     assert words in section(page_with(tmp_path, report), "teachers").answer
 
 
@@ -84,7 +101,7 @@ def test_teachers_stand_by_weight_in_table_and_plot_with_their_scores(tmp_path: 
 
 
 def test_without_held_out_labels_no_score_is_made_up(tmp_path: Path) -> None:
-    page = page_with(tmp_path, TeacherReport(WEIGHTS, dict.fromkeys(WEIGHTS, NAN), NAN, 0, [0.42]))
+    page = page_with(tmp_path, report_of(WEIGHTS, dict.fromkeys(WEIGHTS, NAN), NAN, 0, [0.42]))
     said = section(page, "teachers")
     assert said.answer == (
         "Teachers labelled the rows that it learned from. No label could be held out from them (a class needs two for "
@@ -104,34 +121,44 @@ def test_label_sets_are_scored_by_micro_f1(tmp_path: Path) -> None:
 
 
 def test_of_several_graphs_each_has_its_weight_and_assortativity(tmp_path: Path) -> None:
-    weights = {"x": 0.1, "spreading 0": 0.2, "x around 1": 0.3, "x around 1, smoothed 1": 0.4}
-    page = page_with(tmp_path, TeacherReport(weights, dict.fromkeys(weights, 0.5), 0.5, 10, [0.1, 0.9]))
+    weights = {"x": 0.1, "spreading 0": 0.2, "x around 1": 0.3, "x around smoothed 1": 0.4}
+    page = page_with(
+        tmp_path,
+        report_of(
+            weights,
+            dict.fromkeys(weights, 0.5),
+            0.5,
+            10,
+            [0.1, 0.9],
+            {"spreading 0": 0, "x around 1": 1, "x around smoothed 1": 1},
+        ),
+    )
     assert table(page, "teacher-graphs").rows == [["graph 0", "20.0 %", 0.1], ["graph 1", "70.0 %", 0.9]]
     assert "assortativities are 0.10 and 0.90" in section(page, "teachers").notes[1]
 
 
 def test_of_a_graph_alone_nothing_is_said_of_rows(tmp_path: Path) -> None:
-    said = section(
-        page_with(tmp_path, TeacherReport({"spreading": 1.0}, {"spreading": 0.5}, 0.5, 10, [1.0])), "teachers"
-    )
+    said = section(page_with(tmp_path, report_of({"spreading": 1.0}, {"spreading": 0.5}, 0.5, 10, [1.0])), "teachers")
     assert said.answer.endswith("All of them use the graph: there was nothing else to learn from.")
     assert not any("assortativity" in note for note in said.notes)
     assert len(said.figures[0].data) == 1
 
 
 def test_many_teachers_are_drawn_up_to_a_number_and_all_in_the_table(tmp_path: Path) -> None:
-    names = [f"view {i}" for i in range(15)] + [f"view {i}, smoothed" for i in range(15)]
-    page = page_with(tmp_path, TeacherReport(dict.fromkeys(names, 1 / 30), dict.fromkeys(names, 0.5), 0.5, 10, [0.3]))
+    names = [f"view {i}" for i in range(30)]
+    page = page_with(tmp_path, report_of(dict.fromkeys(names, 1 / 30), dict.fromkeys(names, 0.5), 0.5, 10, [0.3]))
     assert sum(len(trace["y"]) for trace in section(page, "teachers").figures[0].data) == 20  # type: ignore[arg-type]
     assert len(table(page, "teachers").rows) == 30
 
 
 def test_names_of_views_are_shown_as_they_are_written(tmp_path: Path) -> None:
-    report = TeacherReport({"<b>x</b>": 0.5, "spreading": 0.5}, {"<b>x</b>": 0.5, "spreading": 0.5}, 0.5, 10, [0.3])
+    report = report_of(
+        {"<b>x</b>": 0.5, "spreading": 0.5}, {"<b>x</b>": 0.5, "spreading": 0.5}, 0.5, 10, [0.3], {"spreading": 0}
+    )
     assert "<b>x</b>" not in render(page_with(tmp_path, report))
 
 
-@pytest.mark.parametrize("key", ["weights", "scores", "held_out", "assortativity"])
+@pytest.mark.parametrize("key", ["descriptions", "graphs", "prior", "weights", "scores", "held_out", "assortativity"])
 def test_damaged_teachers_are_told_by_file_and_key(tmp_path: Path, key: str) -> None:
     content = teachers_as_json(ONE)
     del content[key]
@@ -146,14 +173,16 @@ def test_a_teacher_without_its_score_is_damage(tmp_path: Path) -> None:
         page_of([make_run(tmp_path / "run", by_hand(), teachers=content)])
 
 
-def test_names_tell_teachers_with_a_graph_from_views() -> None:
+def test_every_teacher_says_what_it_does_and_which_graph_it_uses() -> None:
     rng = np.random.default_rng(0)
     views = {"x": rng.random((6, 3), dtype=np.float32), "words": rng.random((6, 2), dtype=np.float32)}
     graph = ngm.Graph.from_edges([[0, 1], [2, 3], [4, 5]])
     targets = Targets(np.eye(2, dtype=np.float32)[[0, 1, 0, 1, 0, 1]])
     for graphs in ([graph], [graph, graph]):
-        names = predict_all(NodeViews(views, graphs), targets, np.ones(6, dtype=bool))
-        assert [name for name in names if not uses_graph(name)] == list(views)
+        found = list(predict_all(NodeViews(views, graphs), targets, np.ones(6, dtype=bool)))
+        assert len({one.name for one in found}) == len(found)
+        assert {one.graph for one in found} == {None, *range(len(graphs))}
+        assert len({(one.description, one.graph) for one in found}) == len(found)
 
 
 def test_a_real_run_has_the_section_and_its_figures(tmp_path: Path) -> None:
@@ -174,13 +203,13 @@ def test_a_real_run_has_the_section_and_its_figures(tmp_path: Path) -> None:
 
 def test_the_terminal_tells_score_interval_and_largest_weights() -> None:
     weights = {"x": 0.1, "spreading": 0.2, "x around": 0.3, "x by hops": 0.4}
-    report = TeacherReport(weights, dict.fromkeys(weights, 0.5), 0.8, 100, [0.42])
+    report = report_of(weights, dict.fromkeys(weights, 0.5), 0.8, 100, [0.42])
     assert _teachers(report, "accuracy") == (
         "accuracy 0.800 (95 % interval 0.711 to 0.867) on 100 labels held out from them; 90% of the weight uses the "
         "graph; largest of 4 weights: x by hops 40%; x around 30%; spreading 20%"
     )
     assert _teachers(report, "micro_f1").startswith("micro F1 0.800 (95 % interval 0.711 to 0.867) on 100 rows held")
-    none = TeacherReport(WEIGHTS, dict.fromkeys(WEIGHTS, NAN), NAN, 0, [0.42])
+    none = report_of(WEIGHTS, dict.fromkeys(WEIGHTS, NAN), NAN, 0, [0.42])
     assert _teachers(none, "accuracy") == (
         "no label could be held out; 98% of the weight uses the graph; weights: x around 80%; spreading 18%; x 2%"
     )

@@ -33,7 +33,7 @@ from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.methods.witness import Witness
-from ngm.networks.input_scaling import ScalingName, Table
+from ngm.networks.input_scaling import ScalingName, Table, stored_by_density
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
 from ngm.recipes.auto import check_views, weight_of_taught
@@ -136,6 +136,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
         try_network(self, inputs)
         shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
+        if self.settings_.recipe == "auto" and self.settings_.input_scaling == "unit_rows":
+            shown = stored_by_density(cast(Table, shown))
         with process_group() as (rank, world), saving.lock(self, rank):
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)

@@ -96,7 +96,7 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
-_AUTO = replace(RECIPES["strong"], recipe="auto", input_scaling=None, steps=300, most_epochs=300)
+_AUTO = replace(RECIPES["strong"], recipe="auto", input_scaling=None, steps=200, most_epochs=200)
 RECIPES = {"auto": _AUTO, **RECIPES}
 TEXT_RECIPES: dict[str, Settings] = {
     "paper": replace(

@@ -215,6 +215,9 @@ def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> N
 def teachers_as_json(report: TeacherReport) -> dict[str, JSON]:
     """What `metrics.json` keeps of the teachers; a score without held-out labels is null."""
     return {
+        "descriptions": cast(JSON, dict(report.descriptions)),
+        "graphs": cast(JSON, dict(report.graphs)),
+        "prior": cast(JSON, dict(report.prior)),
         "weights": cast(JSON, dict(report.weights)),
         "scores": {name: _score(score) for name, score in report.scores.items()},
         "score": _score(report.score),
@@ -228,16 +231,21 @@ def teachers_from_json(content: JSON) -> TeacherReport | None:
     """Takes back what `teachers_as_json` gave."""
     if not isinstance(content, dict):
         return None
-    found = cast("dict[str, dict[str, float]]", content)
-    scores = {name: float("nan") if score is None else score for name, score in found["scores"].items()}
-    score = content["score"]
+    scores = cast("dict[str, float | None]", content["scores"])
     return TeacherReport(
-        found["weights"],
-        scores,
-        float("nan") if score is None else cast(float, score),
+        cast("dict[str, str]", content["descriptions"]),
+        cast("dict[str, int]", content["graphs"]),
+        cast("dict[str, float]", content["prior"]),
+        cast("dict[str, float]", content["weights"]),
+        {name: _known(score) for name, score in scores.items()},
+        _known(cast("float | None", content["score"])),
         cast(int, content["held_out"]),
         cast("list[float]", content["assortativity"]),
     )
+
+
+def _known(score: float | None) -> float:
+    return float("nan") if score is None else score
 
 
 def _score(value: float) -> float | None:

@@ -20,6 +20,9 @@ ScalingName = Literal["unit_rows", "standardize", "none"]
 Table: TypeAlias = "NDArray[np.generic] | sp.csr_matrix | sp.csr_array"
 FEW_COLUMNS = 64  # up to which x is likelier to hold measurements
 FILLED_FEW, FILLED_MANY = 0.25, 0.5  # share of non-zeros from which on few, or many, columns are measurements
+SPARSE_BELOW, DENSE_FROM = 0.15, 0.2  # shares of non-zeros at which sparse, or dense, rows are faster to train on
+MIN_SPARSE_COLUMNS = 256  # below which dense rows are fast enough
+MAX_DENSE_ENTRIES = 2**28  # 1 GiB in float32
 _ROWS_AT_ONCE = 65_536
 
 
@@ -48,6 +51,22 @@ def choose_input_scaling(x: Table) -> ScalingName:
     if sp.issparse(x):
         return "standardize" if filled >= limit else "unit_rows"
     return "standardize" if negative or filled >= limit else "unit_rows"
+
+
+def stored_by_density(x: Table) -> Table:
+    """The same rows, sparse or dense by whichever is faster to train on.
+
+    Args:
+        x: (n, d), dense or sparse.
+
+    >>> sp.issparse(stored_by_density(np.eye(300))), sp.issparse(stored_by_density(sp.csr_array(np.ones((2, 3)))))
+    (True, False)
+    """
+    filled, _ = _filled(x)
+    if sp.issparse(x):
+        small = x.shape[0] * x.shape[1] <= MAX_DENSE_ENTRIES
+        return cast(sp.csr_array, x).toarray() if small and filled >= DENSE_FROM else x
+    return sp.csr_array(x) if filled < SPARSE_BELOW and x.shape[1] >= MIN_SPARSE_COLUMNS else x
 
 
 def column_scale(x: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -30,6 +30,7 @@ CONFIDENCE_POWERS = (0.02, 50.0)  # between which the power is that gives a teac
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
 POWERS = (0.05, 0.08, 0.125, 0.2, 0.33, 0.5, 0.67, 1.0, 1.4, 2.0)  # that calibrate a teacher's probabilities
 _STEPS = 200
+_EDGES_AT_ONCE = 1_000_000
 _SAMPLED = 3_000  # nodes by which confidence is measured
 
 
@@ -38,6 +39,9 @@ class TeacherReport:
     """What each teacher was worth.
 
     Args:
+        descriptions: What each teacher does, by its name.
+        graphs: Number of the graph that a teacher uses; those that use none are left out.
+        prior: Weight of each teacher before any label was held out.
         weights: Of each teacher, adding up to 1.
         scores: Of each teacher on held-out labels; NaN where none could be held out. See `Targets.score`.
         score: The same for all of them together, by their weights.
@@ -45,11 +49,19 @@ class TeacherReport:
         assortativity: Of each graph, how much more alike predictions are across its edges than by chance, 1 at most.
     """
 
+    descriptions: Mapping[str, str]
+    graphs: Mapping[str, int]
+    prior: Mapping[str, float]
     weights: Mapping[str, float]
     scores: Mapping[str, float]
     score: float
     num_held_out: int
     assortativity: Sequence[float]
+
+    @property
+    def weight_of_graphs(self) -> float:
+        """Weight of all teachers that use a graph."""
+        return sum(weight for name, weight in self.weights.items() if name in self.graphs)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -84,7 +96,7 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
     """
-    predictions = predict_all(views, targets, labeled)
+    predictions = list(predict_all(views, targets, labeled))
     fold = label_folds(targets, labeled, seed)
     held_out = fold >= 0
     unseen = [np.zeros_like(targets.values[held_out]) for _ in predictions]
@@ -103,6 +115,9 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
     soft_labels[labeled] = targets.values[labeled]
     names = [prediction.name for prediction in predictions]
     report = TeacherReport(
+        {prediction.name: prediction.description for prediction in predictions},
+        {prediction.name: prediction.graph for prediction in predictions if prediction.graph is not None},
+        dict(zip(names, prior.tolist(), strict=True)),
         dict(zip(names, weights.tolist(), strict=True)),
         {name: known.score(proba) for name, proba in zip(names, unseen, strict=True)},
         known.score(mixed(unseen, weights)),
@@ -153,7 +168,7 @@ def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> ND
         assortativity: From `INFORMATIVE` on the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those
             with a graph have `MIN_TRUST` together.
     """
-    uses_graph = np.array([prediction.uses_graph for prediction in predictions])
+    uses_graph = np.array([prediction.graph is not None for prediction in predictions])
     trusted = _normalized(np.array([prediction.prior for prediction in predictions]))
     if uses_graph.all():
         return trusted
@@ -188,13 +203,16 @@ def prediction_assortativity(graph: Graph, proba: Floats) -> float:
     variance = float(degree @ np.square(centered).sum(axis=1)) / total
     if variance < 1e-9:
         return 1.0
-    together = float(weight @ np.einsum("ec,ec->e", centered[u], centered[v])) / (total / 2)
+    together = 0.0
+    for start in range(0, len(u), _EDGES_AT_ONCE):  # rows of both ends of all edges would be many times the graph
+        at = slice(start, start + _EDGES_AT_ONCE)
+        together += float(weight[at] @ np.einsum("ec,ec->e", centered[u[at]], centered[v[at]])) / (total / 2)
     return float(together / variance)
 
 
 def _assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
     """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
-    alone = (prediction.proba for prediction in predictions if not prediction.uses_graph)
+    alone = (prediction.proba for prediction in predictions if prediction.graph is None)
     return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
 
 

@@ -39,62 +39,92 @@ class Prediction:
     """What one teacher says of the nodes.
 
     Args:
-        name: Of the teacher. One that looks at a graph beyond the first is called by its number as well.
+        name: Of the teacher; with the number of its graph where there are several.
+        description: What it does, in words.
         proba: (n, C) probabilities.
-        uses_graph: Whether it looks at a graph that was given.
+        graph: Number of the graph that it uses; None where it uses none of those that were given.
         prior: How much it weighs before any label is held out, beside others of 1.
         prior_alone: The same among those that use no graph, where no graph is to be trusted.
     """
 
     name: str
+    description: str
     proba: Floats
-    uses_graph: bool
+    graph: int | None
     prior: float = 1.0
     prior_alone: float = 1.0
 
 
-def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> list[Prediction]:
-    """Every teacher's labels for all nodes.
+def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
+    """Every teacher's labels for all nodes, one after the other.
 
     Args:
         views: Of the nodes.
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
     """
-    alone = [found for view in views.features for found in _without_graph(views, view, targets, labeled)]
-    return alone + [found for i in range(len(views.operators)) for found in _with_graph(views, i, targets, labeled)]
+    for view in views.features:
+        yield from _without_graph(views, view, targets, labeled)
+    for i in range(len(views.operators)):
+        yield from _with_graph(views, i, targets, labeled)
 
 
 def _without_graph(views: NodeViews, view: str, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
-    rows = views.features[view]
-    own = linear_proba(rows, targets, labeled)
-    yield Prediction(view, own, False, 2, prior_alone=9)
-    if not targets.multilabel:
-        yield Prediction(f"{view} self-trained", self_trained(rows, own, targets, labeled), False)
-    yield Prediction(f"{view} components", linear_proba(views.components(view), targets, labeled), False)
-    alike = views.alike(view)
-    if alike is not None:
-        yield Prediction(f"{view} alike", spread_labels(alike, targets, labeled, SPREADING_ALIKE), False, 2)
+    own = linear_proba(views.features[view], targets, labeled)
+    yield Prediction(view, f"linear model of {view}", own, None, prior=2, prior_alone=9)
+    yield from _of_rows(views, view, None, own, targets, labeled)
 
 
 def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
     number = "" if len(views.operators) == 1 else f" {i}"
     graph = views.operators[i]
-    yield Prediction(f"spreading{number}", spread_labels(graph, targets, labeled), True)
+    spread = spread_labels(graph, targets, labeled)
+    yield Prediction(f"spreading{number}", "labels spread over the edges", spread, i)
     for view in views.features:
-        rows, name = views.neighborhood(view, i), f"{view} around{number}"
-        around = linear_proba(rows, targets, labeled)
-        yield Prediction(name, around, True)
-        if not targets.multilabel:
-            yield Prediction(f"{name} self-trained", self_trained(rows, around, targets, labeled), True)
-        yield Prediction(f"{name} components", linear_proba(views.components(view, i), targets, labeled), True, 2)
-        alike = views.alike(view, i)
-        if alike is not None:
-            yield Prediction(f"{name} alike", spread_labels(alike, targets, labeled, SPREADING_ALIKE), True, 8)
-        yield Prediction(f"{name} smoothed", (alike or graph).smoothed(around), True, 2)
-        hops, name = linear_proba(views.hops(view, i), targets, labeled), f"{view} by hops{number}"
-        yield Prediction(name, hops, True)
-        yield Prediction(f"{name} smoothed", graph.smoothed(hops), True)
+        around = linear_proba(views.neighborhood(view, i), targets, labeled)
+        means = f"{view} averaged over random walks"
+        yield Prediction(f"{view} around{number}", f"linear model of {means}", around, i)
+        yield from _of_rows(views, view, i, around, targets, labeled)
+        smoothed, alike = f"{view} around smoothed{number}", views.alike(view, i)
+        over = "the graph" if alike is None else "nodes with alike neighbourhoods"
+        words = f"linear model of {means}; its predictions averaged over {over}"
+        yield Prediction(smoothed, words, (alike or graph).smoothed(around), i, prior=2)
+        hops = linear_proba(views.hops(view, i), targets, labeled)
+        words = f"linear model of {view} beside its means one and two hops away"
+        yield Prediction(f"{view} by hops{number}", words, hops, i)
+        words = f"{words}; its predictions averaged over the graph"
+        yield Prediction(f"{view} by hops smoothed{number}", words, graph.smoothed(hops), i)
+
+
+def _of_rows(
+    views: NodeViews, view: str, i: int | None, proba: Floats, targets: Targets, labeled: Mask
+) -> Iterator[Prediction]:
+    """Teachers of the bare rows of a view, or of its means over the neighbourhoods in graph i.
+
+    Args:
+        views: Of the nodes.
+        view: Name.
+        i: Number of the graph, or None.
+        proba: (n, C) of a linear model of the same rows.
+        targets: Labels.
+        labeled: (n,) mask of those that may be learned from.
+    """
+    number = "" if i is None or len(views.operators) == 1 else f" {i}"
+    name, means = (view, view) if i is None else (f"{view} around", f"{view} averaged over random walks")
+    rows = views.features[view] if i is None else views.neighborhood(view, i)
+    if not targets.multilabel:
+        found, words = self_trained(rows, proba, targets, labeled), f"linear model of {means}; learns from itself, too"
+        yield Prediction(f"{name} self-trained{number}", words, found, i)
+    found, words = (
+        linear_proba(views.components(view, i), targets, labeled),
+        f"linear model of a few components of {means}",
+    )
+    yield Prediction(f"{name} components{number}", words, found, i, prior=1 if i is None else 2)
+    alike = views.alike(view, i)
+    if alike is not None:
+        found = spread_labels(alike, targets, labeled, SPREADING_ALIKE)
+        words = f"labels spread over nodes with alike {'rows' if i is None else 'neighbourhoods'} ({view})"
+        yield Prediction(f"{name} alike{number}", words, found, i, prior=2 if i is None else 8)
 
 
 def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share: float = SPREADING) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias, cast
 
@@ -15,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
-from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale
+from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale, stored_by_density
 from ngm.spread import Shares, hop, pull, scale_rows, walk_shares
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -28,6 +28,7 @@ MIN_COMPONENTS = 16  # principal components that few labels are compared by
 MAX_FITTED_ROWS = 20_000  # rows that decide on components, at most
 NEIGHBORS = 10  # of a node in the graph of nodes that are alike
 MAX_JOINED_ROWS = 200_000  # rows beyond which no such graph is made
+_ROWS_AT_ONCE = 65_536
 
 
 def scaled_features(x: Table, scaling: ScalingName | None = None) -> Features:
@@ -39,15 +40,19 @@ def scaled_features(x: Table, scaling: ScalingName | None = None) -> Features:
             d, which gives them a length of about 1.
 
     Returns:
-        (n, d); sparse where x is sparse and not standardised.
+        (n, d); sparse where few entries are other than 0 and rows are not standardised.
     """
     chosen = scaling or choose_input_scaling(x)
     if chosen == "standardize":
         mean, deviation = column_scale(x)
-        rows = np.asarray(cast(sp.csr_array, x).toarray() if sp.issparse(x) else x, dtype=np.float32)
-        scaled = (rows - mean) / (deviation * np.sqrt(max(rows.shape[1], 1)))
-        return np.asarray(scaled, dtype=np.float32)
-    rows = sp.csr_array(x, dtype=np.float32) if sp.issparse(x) else np.asarray(x, dtype=np.float32)
+        scale = deviation * np.sqrt(max(x.shape[1], 1))
+        scaled = np.empty(x.shape, dtype=np.float32)
+        for at in _row_blocks(x.shape[0]):  # in float64, of which a whole copy would be twice as large as x
+            part = cast(sp.csr_array, x[at]).toarray() if sp.issparse(x) else x[at]
+            scaled[at] = (np.asarray(part, dtype=np.float32) - mean) / scale
+        return scaled
+    stored = stored_by_density(x)
+    rows = sp.csr_array(stored, dtype=np.float32) if sp.issparse(stored) else np.asarray(stored, dtype=np.float32)
     return normalize(rows) if chosen == "unit_rows" else rows
 
 
@@ -125,11 +130,15 @@ class NodeViews:
         """
         key = (view, graph)
         if key not in self._hops:
-            own = self.reduced(view)
-            near = self.operators[graph].mean_around(own)
-            far = self.operators[graph].mean_around(near)
-            beside = np.hstack([normalize(part) for part in (own, near, far)])
-            self._hops[key] = np.asarray(beside / np.sqrt(3), dtype=np.float32)
+            rows = self.reduced(view)
+            width = rows.shape[1]
+            beside = np.empty((len(rows), 3 * width), dtype=np.float32)
+            for i in range(3):
+                if i:
+                    rows = self.operators[graph].mean_around(rows)
+                for at in _row_blocks(len(rows)):
+                    beside[at, i * width : (i + 1) * width] = normalize(rows[at]) / np.sqrt(3)
+            self._hops[key] = beside
         return self._hops[key]
 
     def components(self, view: str, graph: int | None = None) -> Floats:
@@ -179,6 +188,10 @@ class NodeViews:
             rows = self.reduced(view) if graph is None else self.neighborhood(view, graph)
             self._components[key] = _principal(rows, self.num_components)
         return self._components[key]
+
+
+def _row_blocks(num_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, num_rows, _ROWS_AT_ONCE))
 
 
 def _principal(rows: Floats, count: int) -> tuple[Floats, NDArray[np.float64]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ngm.methods.teacher_names import describe, graph_number, uses_graph, weight_of_graph
 from ngm.recipes.stacking import TeacherReport
 from ngm.report.drawing import BLUE, PALETTE, axis, count, percent, rounded
 from ngm.report.names import brief
@@ -50,21 +49,21 @@ def _held_out(found: TeacherReport, score: Score) -> str:
 
 def _share_of_graph(found: TeacherReport) -> str:
     """How much of the weight is the graph's, and what that says."""
-    share = weight_of_graph(found.weights)
+    share = found.weight_of_graphs
     graphs = "the graph" if len(found.assortativity) < 2 else "a graph"
-    if all(uses_graph(name) for name in found.weights):
+    if len(found.graphs) == len(found.weights):
         return f"All of them use {graphs}: there was nothing else to learn from."
     words = f"Those that use {graphs} have {100 * share:.0f} % of the weight"
     if not found.num_held_out:
         return f"{words}: that rests on assortativity alone."
-    equal = sum(uses_graph(name) for name in found.weights) / len(found.weights)
-    by_equal = f"than equal weights would give them ({100 * equal:.0f} %)"
-    if share >= equal + _MARGIN:
-        return f"{words}, more {by_equal}: held-out labels speak for the graph."
-    if share > equal - _MARGIN:
-        return f"{words}, about what equal weights would give them: held-out labels speak neither for nor against it."
+    first = sum(weight for name, weight in found.prior.items() if name in found.graphs)
+    before = f"than before any label was held out ({100 * first:.0f} %)"
+    if share >= first + _MARGIN:
+        return f"{words}, more {before}: held-out labels speak for the graph."
+    if share > first - _MARGIN:
+        return f"{words}, about as much as before any label was held out."
     if share >= 0.1:
-        return f"{words}, less {by_equal}: a row by itself tells more."
+        return f"{words}, less {before}: a row by itself tells more than the graph promised."
     return f"{words}: neighbours add next to nothing to what a row tells by itself."
 
 
@@ -74,7 +73,7 @@ def _best(found: TeacherReport, score: Score) -> list[str]:
         return []
     said = []
     for of_graph, words in ((True, "with a graph"), (False, "without one")):
-        names = [name for name in found.scores if uses_graph(name) == of_graph]
+        names = [name for name in found.scores if (name in found.graphs) == of_graph]
         if names:
             best = max(names, key=lambda name: found.scores[name])
             said.append(f'{words} it is "{brief(best)}" ({score.said(found.scores[best])})')
@@ -83,13 +82,13 @@ def _best(found: TeacherReport, score: Score) -> list[str]:
 
 def _assortativity(found: TeacherReport) -> list[str]:
     """What the graphs look like before any label is held out; nothing where there was only the graph to look at."""
-    if not found.assortativity or all(uses_graph(name) for name in found.weights):
+    if not found.assortativity or len(found.graphs) == len(found.weights):
         return []
     figures = " and ".join(f"{value:.2f}" for value in found.assortativity)
     whose = "The graph's assortativity is" if len(found.assortativity) == 1 else "The graphs' assortativities are"
     return [
-        f"{whose} {figures}: how much more alike the two ends of an edge are than by chance (0; at most 1) in what a "
-        "linear model says of them from their own rows. Near 0, teachers that use a graph start with little weight, "
+        f"{whose} {figures}: how much more alike the two ends of an edge are than by chance (0; at most 1) in what is "
+        "predicted from their own rows. Near 0, teachers that use a graph start with little weight, "
         "and only held-out labels can give them more."
     ]
 
@@ -109,8 +108,8 @@ def _table(found: TeacherReport, names: Sequence[str], score: Score) -> Shown:
             name,
             percent(found.weights[name]),
             None if math.isnan(found.scores[name]) else score.said(found.scores[name]),
-            "yes" if uses_graph(name) else "no",
-            describe(name),
+            "yes" if name in found.graphs else "no",
+            found.descriptions[name],
         ]
         for name in names
     ]
@@ -124,9 +123,8 @@ def _graphs(found: TeacherReport) -> list[Shown]:
         return []
     shares = [0.0] * len(found.assortativity)
     for name, weight in found.weights.items():
-        number = graph_number(name)
-        if number is not None:
-            shares[number] += weight
+        if name in found.graphs:
+            shares[found.graphs[name]] += weight
     rows: list[list[Cell]] = [
         [f"graph {i}", percent(share), value]
         for i, (share, value) in enumerate(zip(shares, found.assortativity, strict=True))
@@ -138,7 +136,7 @@ def _graphs(found: TeacherReport) -> list[Shown]:
 def _figure(found: TeacherReport, names: Sequence[str], score: Score) -> Figure:
     shown = names[:MAX_BARS]
     data = [
-        _bars(found, [name for name in shown if uses_graph(name) == of_graph], score, of_graph)
+        _bars(found, [name for name in shown if (name in found.graphs) == of_graph], score, of_graph)
         for of_graph in (True, False)
     ]
     top = "; ".join(f"{brief(name)} {percent(found.weights[name])}" for name in names[:5])

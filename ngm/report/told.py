@@ -165,7 +165,8 @@ def _check_teachers(metrics: dict[str, JSON], file: Path) -> None:
     teachers = metrics.get("teachers")
     if teachers is None:
         return
-    kinds = {"weights": dict, "scores": dict, "held_out": int, "assortativity": list}
+    tables = dict.fromkeys(("descriptions", "graphs", "prior", "weights", "scores"), dict)
+    kinds: dict[str, type] = {**tables, "held_out": int, "assortativity": list}
     for key, kind in kinds.items():
         if not isinstance(teachers, dict) or not isinstance(teachers.get(key), kind):
             raise ValueError(f"{file} is damaged (its teachers lack {key!r}); train again")

@@ -18,7 +18,6 @@ from ngm.cli.training.runs import Outcome, metric, value_of
 from ngm.cli.training.told import SEPARATOR
 from ngm.methods.estimator import NGMEstimator
 from ngm.methods.recipes import resolve
-from ngm.methods.teacher_names import weight_of_graph
 from ngm.recipes.stacking import TeacherReport
 from ngm.run import JSON
 
@@ -182,7 +181,7 @@ def _teachers(teachers: TeacherReport, name: str) -> str:
     ranked = sorted(teachers.weights.items(), key=lambda item: -item[1])
     largest = "; ".join(f"{teacher} {weight:.0%}" for teacher, weight in ranked[:_TEACHERS_SHOWN])
     of = f"largest of {len(ranked)} weights" if len(ranked) > _TEACHERS_SHOWN else "weights"
-    return f"{score}; {weight_of_graph(teachers.weights):.0%} of the weight uses the graph; {of}: {largest}"
+    return f"{score}; {teachers.weight_of_graphs:.0%} of the weight uses the graph; {of}: {largest}"
 
 
 def _compared(outcome: Outcome, noun: str) -> dict[str, str]:
