@@ -29,6 +29,7 @@ class View:
         x_test: Rows of the test nodes.
         y_test: Their classes.
         test: Their ids among the n, where they are in the graph.
+        every: (n,) classes of all nodes but those of validation and test, for the ceiling; -1 there.
     """
 
     x: sp.csr_matrix
@@ -39,6 +40,7 @@ class View:
     x_test: sp.csr_matrix
     y_test: NDArray[np.int64]
     test: NDArray[np.int64] | None
+    every: NDArray[np.int64]
 
 
 def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: int = 0, choosing: bool = False) -> View:
@@ -61,6 +63,8 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
     shown = data.y[data.train] if per_class is None else few_labels(data.y[data.train], per_class, seed)
     y = np.full(len(nodes), -1)
     y[data.train] = shown
+    every = data.y.copy()
+    every[np.concatenate([data.validation, data.test])] = -1
     return View(
         x=data.x[kept],
         y=y[kept],
@@ -70,6 +74,7 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
         x_test=data.x[scored],
         y_test=data.y[scored],
         test=None if setting == "inductive" else scored,
+        every=every[kept],
     )
 
 
@@ -130,7 +135,7 @@ class Cell:
         return accuracy(shown.y_test, found)
 
     def _fitted(self, make: Make, shown: View, seed: int) -> Estimator:
-        estimator, y = make(seed), shown.y
+        estimator, y = make(seed), shown.every if self.method.ceiling else shown.y
         if self.method.stops:
             y = y.copy()
             y[shown.validation] = shown.truth
