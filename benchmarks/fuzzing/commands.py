@@ -65,7 +65,7 @@ OPTIONS: dict[str, dict[str, Sequence[str]]] = {
         "--seed": ("1",),
         "--validation": ("0.2", "0.5"),
         "--validation-column": NAMES,
-        "--recipe": ("paper", "strong"),
+        "--recipe": ("auto", "paper", "strong"),
         "--network": ("ffnn", "lstm"),
         "--learning-rate": ("0.1",),
         "--patience": ("1",),

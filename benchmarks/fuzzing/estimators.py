@@ -34,7 +34,7 @@ GOOD: dict[str, list[object]] = {
     "negatives": [0, 1, 2.5, None],
     "margin": [None, 1.0, 1e30],
     "scaling": ["mean", "sum"],
-    "recipe": ["paper", "strong"],
+    "recipe": ["auto", "paper", "strong"],
     "dropout": [0, 0.5, None],
     "input_dropout": [0, 0.5, None],
     "input_scaling": ["unit_rows", "standardize", "none", None],

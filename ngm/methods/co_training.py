@@ -22,7 +22,8 @@ from ngm.methods.rounds import Known, Round, as_targets, check_rounds, known_cla
 class CoTraining(InRounds):
     """Label propagation teaches the network, whose predictions are the prior of the next propagation.
 
-    Round 0 propagates the seeds alone. Its distributions are the targets on which the network is trained by Eq. 3; what
+    Round 0 propagates the seeds alone. Its distributions are the targets on which the network is trained (by Eq. 3 with
+    recipe "paper"; "auto" asks its teachers for the nodes that propagation leaves unlabelled); what
     the network predicts is the prior U of Eq. 2 in the next round, for every node its own. Where labels are few this
     carries much further than attraction alone: the network has targets at every node that a label reaches.
 

@@ -32,7 +32,8 @@ class SelfTraining(InRounds):
     network of the round that is best on validation is kept, or that of the last round where there is no validation.
 
     Args:
-        estimator: Classifier whose `fit` takes a graph; a fresh copy of it is trained every round. Its `validation`
+        estimator: Classifier whose `fit` takes a graph; a fresh copy of it is trained every round: by Eq. 3, as in the
+            paper, with recipe "paper". With "auto", teachers label all nodes in every round anew. Its `validation`
             rows are scored every round, never trained on with their true labels. Its `folder` gets every finished
             round, and what is kept in the end; with `resume`, an interrupted training goes on there to the same bits.
         rounds: Growing steps, at most; there is one training more.
