@@ -122,6 +122,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         inputs = check_features(self, x, reset=True)
         self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
         targets, labeled = self._encode(y, num_rows(inputs))
+        if getattr(self, "task_", None) == "labels":
+            self.settings_ = resolve(self, label_sets=True)
         if isinstance(inputs, Texts):
             check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)
@@ -141,7 +143,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         with process_group() as (rank, world), saving.lock(self, rank):
             told = held_out.labeled
             loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
-            measure_inputs(self.network_, inputs, labeled, graphs)
+            measure_inputs(self.network_, inputs, labeled, graphs, sample_weight)
             loss.check(self.network_, loader.totals)
             kept = self.folder is not None and rank == 0
             y_known = targets[labeled], labeled, getattr(self, "classes_", None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from ngm.graph import Graph
@@ -15,6 +16,7 @@ from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import NETWORKS, WORD_NETWORKS
 from ngm.networks.input_scaling import ScalingName, Standardize, Table, choose_input_scaling, column_scale
+from ngm.node_targets import node_weights
 from ngm.processor import check_bfloat16
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.vectors import WordVectors
@@ -70,7 +72,13 @@ def input_scaling_of(estimator: NGMEstimator, inputs: Inputs) -> ScalingName:
     return choose_input_scaling(cast(Table, inputs)) if wanted is None else wanted
 
 
-def measure_inputs(network: nn.Module, inputs: Inputs, labeled: Tensor, graphs: Sequence[Graph]) -> None:
+def measure_inputs(
+    network: nn.Module,
+    inputs: Inputs,
+    labeled: Tensor,
+    graphs: Sequence[Graph],
+    sample_weight: ArrayLike | None = None,
+) -> None:
     """Gives the network the mean and the deviation of each column, where it standardises them.
 
     Args:
@@ -78,15 +86,20 @@ def measure_inputs(network: nn.Module, inputs: Inputs, labeled: Tensor, graphs: 
         inputs: (n, d) a row per node.
         labeled: (n,) mask of the labelled rows.
         graphs: Rows without a label and without an edge in these take no part; all do where there is no graph.
+        sample_weight: (n,) of the labelled rows, which count as their share of these; others count as 1.
     """
     scale = getattr(network, "scale", None)
     if not isinstance(scale, Standardize):
         return
-    rows = cast(Table, inputs)
+    rows, part = cast(Table, inputs), torch.ones(len(labeled), dtype=torch.bool)
     if graphs:
         part = torch.stack([labeled, *(graph.degree > 0 for graph in graphs)]).any(dim=0)
         rows = rows if bool(part.all()) else rows[part.numpy()]
-    scale.set_scale(*column_scale(rows))
+    weight = None
+    if sample_weight is not None:
+        own = node_weights(labeled, sample_weight)
+        weight = torch.where(labeled, own / own[labeled].mean(), 1.0)[part].numpy()
+    scale.set_scale(*column_scale(rows, weight))
 
 
 def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:

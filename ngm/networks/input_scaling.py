@@ -69,14 +69,23 @@ def stored_by_density(x: Table) -> Table:
     return sp.csr_array(x) if filled < SPARSE_BELOW and x.shape[1] >= MIN_SPARSE_COLUMNS else x
 
 
-def column_scale(x: Table) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """((d,) mean, (d,) standard deviation) of each column; a column that never changes has deviation 1."""
-    count, total, squares = max(x.shape[0], 1), np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    for part in _parts(x):
-        total += part.sum(axis=0)
+def column_scale(
+    x: Table, weight: NDArray[np.floating] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """((d,) mean, (d,) standard deviation) of each column; a column that never changes has deviation 1.
+
+    Args:
+        x: (n, d), dense or sparse.
+        weight: (n,) how much each row counts; all alike where None.
+    """
+    share = np.full(x.shape[0], 1.0) if weight is None else weight.astype(np.float64)
+    count, total, squares = max(float(share.sum()), 1e-300), np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    for at, part in _parts(x):
+        total += share[at] @ part if weight is not None else part.sum(axis=0)
     mean = total / count
-    for part in _parts(x):
-        squares += np.square(part - mean).sum(axis=0)
+    for at, part in _parts(x):
+        apart = np.square(part - mean)
+        squares += share[at] @ apart if weight is not None else apart.sum(axis=0)
     deviation = np.sqrt(squares / count)
     constant = deviation <= 1e-7 * np.maximum(np.abs(mean), 1e-30)
     return mean, np.where(constant, 1.0, deviation)
@@ -142,10 +151,11 @@ def _filled(x: Table) -> tuple[float, bool]:
     return sum(int(np.count_nonzero(part)) for part in parts) / entries, any(bool((p < 0).any()) for p in parts)
 
 
-def _parts(x: Table) -> Iterator[NDArray[np.float64]]:
+def _parts(x: Table) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     for start in _starts(x):
-        part = x[start : start + _ROWS_AT_ONCE]
-        yield np.asarray(cast(sp.csr_array, part).toarray() if sp.issparse(part) else part, dtype=np.float64)
+        at = slice(start, start + _ROWS_AT_ONCE)
+        part = x[at]
+        yield at, np.asarray(cast(sp.csr_array, part).toarray() if sp.issparse(part) else part, dtype=np.float64)
 
 
 def _starts(x: Table) -> range:
