@@ -144,7 +144,7 @@ METHODS = {
     "propagation-student": Method("label propagation + student", label_propagation_student),
     "paper": Method('recipe="paper"', paper, multi_label=True),
     "strong": Method('recipe="strong"', strong, by_default=False),
-    "default": Method("default", default, multi_label=True),
+    "default": Method("default", default, version=2, multi_label=True),
     "ceiling": Method("ceiling", ceiling),
 }
 SIMPLE = ("logistic-regression", "self-training", "label-spreading", "plain")

@@ -122,8 +122,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         inputs = check_features(self, x, reset=True)
         self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
         targets, labeled = self._encode(y, num_rows(inputs))
-        if getattr(self, "task_", None) == "labels":
-            self.settings_ = resolve(self, label_sets=True)
+        self.settings_ = resolve(self, getattr(self, "task_", None) == "labels", self._in_features(inputs))
         if isinstance(inputs, Texts):
             check_texts(inputs, labeled, self.reader_)
         graphs = check_graphs(graph)

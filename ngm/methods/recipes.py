@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from ngm.methods.readers import reads_texts
 from ngm.names import nearest
 from ngm.networks import WORD_NETWORKS
-from ngm.networks.input_scaling import ScalingName
+from ngm.networks.input_scaling import FEW_COLUMNS, ScalingName
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
@@ -129,12 +129,13 @@ TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_R
 EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
 
 
-def resolve(estimator: NGMEstimator, label_sets: bool = False) -> Settings:
+def resolve(estimator: NGMEstimator, label_sets: bool = False, columns: int | None = None) -> Settings:
     """The settings to train with: the estimator's own, and its recipe's where it has None.
 
     Args:
         estimator: Has the recipe, and settings of its own.
         label_sets: Whether a row may have several labels.
+        columns: Width of a row of x; None where that does not matter yet.
     """
     if not isinstance(estimator.recipe, str) or estimator.recipe not in RECIPES:
         known = ", ".join(RECIPES)
@@ -145,8 +146,11 @@ def resolve(estimator: NGMEstimator, label_sets: bool = False) -> Settings:
     own = {name: getattr(estimator, name) for name in names}
     followed = "paper" if estimator.recipe == "auto" and is_regressor(estimator) else estimator.recipe
     recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[followed]
-    if label_sets and recipe == RECIPES["auto"]:  # many rare labels take longer to learn
-        recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
+    if followed == "auto" and not reads_texts(estimator.network):
+        if label_sets:  # many rare labels take longer to learn
+            recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
+        if columns is not None and columns <= FEW_COLUMNS:  # each of few columns is needed
+            recipe = replace(recipe, input_dropout=0.0)
     if is_regressor(estimator):
         recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
     if estimator.network in WORD_NETWORKS:

@@ -21,8 +21,8 @@ from ngm.recipes.views import Floats, NodeViews
 FOLDS = 5
 FOLDS_OF_LARGE = 2  # with more than `LARGE` nodes, where there are labels enough
 LARGE = 200_000  # nodes
-PRIOR_LABELS = 5.0  # held-out labels that the prior weights count for
-UNINFORMATIVE = 0.03  # assortativity of predictions up to which a graph is not trusted
+PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
+UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not trusted
 INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
 CONFIDENCE = 0.6  # of a teacher's mean largest probability, between uniform ones (0) and sure ones (1)
@@ -268,7 +268,7 @@ def calibration_power(known: Targets, unseen: Floats) -> float:
 
     def gain(power: float) -> float:
         likelihood = known.likelihood(powered(unseen, power, known.multilabel))
-        return float(np.log(likelihood.clip(1e-6)).sum() - PRIOR_LABELS / 2 * np.log(power) ** 2)
+        return float(np.log(likelihood.clip(1e-6)).sum() - PRIOR_LABELS / 4 * np.log(power) ** 2)
 
     return max(POWERS, key=gain)
 
