@@ -110,6 +110,15 @@ def test_teachers_are_brought_to_one_confidence() -> None:
         assert powered(proba, confidence_power(proba), False).max(axis=1).mean() == pytest.approx(wanted, abs=1e-3)
 
 
+def test_nearly_uniform_probabilities_survive_a_large_power() -> None:
+    flat = np.full((2, 9), 1 / 9, np.float32)
+    flat[0, 3] += 1e-4
+    raised = powered(flat, 50.0, False)
+    np.testing.assert_allclose(raised.sum(axis=1), 1, rtol=1e-6)
+    assert raised[0].argmax() == 3
+    np.testing.assert_allclose(powered(flat, 1.0, False), flat / flat.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
 # Folds
 
 

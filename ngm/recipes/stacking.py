@@ -275,7 +275,10 @@ def calibration_power(known: Targets, unseen: Floats) -> float:
 
 def powered(proba: Floats, power: float, multilabel: bool) -> Floats:
     """Probabilities raised to a power, which makes them surer above 1, and brought back to add up to 1."""
-    clipped = np.clip(proba, 1e-6, 1 - 1e-6 if multilabel else 1)
-    raised = clipped**power
-    total = raised + (1 - clipped) ** power if multilabel else raised.sum(axis=1, keepdims=True)
-    return np.asarray(raised / total, dtype=np.float32)
+    if multilabel:
+        sure = np.clip(proba, 1e-6, 1 - 1e-6)
+        raised = sure**power
+        return np.asarray(raised / (raised + (1 - sure) ** power), dtype=np.float32)
+    clipped = np.clip(proba, 1e-6, None)
+    raised = (clipped / clipped.max(axis=1, keepdims=True)) ** power  # the largest stays 1, whatever the power
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=np.float32)
