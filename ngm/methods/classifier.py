@@ -72,9 +72,10 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
             (for numbers, as "paper"); "paper" trains on the labels and the edges (Eq. 3); "strong" trains on the labels
             of networks that see whole neighbourhoods, slower (docs/few-labels.md). Settings that are None are the
             recipe's.
-        dropout: Share of hidden units dropped while training; "paper": 0, others: 0.5. Networks that read texts have
-            their own: 0.5 for characters, 0 for "lstm".
-        input_dropout: Share of the inputs dropped while training ("ffnn"); "paper": 0, others: 0.5.
+        dropout: Share of hidden units dropped while training; "paper": 0, others: 0.5, "auto" on label sets: 0.2.
+            Networks that read texts have their own: 0.5 for characters, 0 for "lstm".
+        input_dropout: Share of the inputs dropped while training ("ffnn"); "paper": 0, others: 0.5, "auto" on label
+            sets or rows of up to 64 columns: 0.
         input_scaling: What "ffnn" does to rows of x, new ones too: "unit_rows" scales each to length 1, "standardize"
             each column to mean 0 and deviation 1, "none" nothing. None: unit rows for counts (mostly zeros, never below
             0), else standardised; "strong": unit rows.
@@ -85,8 +86,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         cut: Part of a training text left out at one end, at most, another in every epoch; "paper": 0, others: 0.3 for
             characters and 0 for words.
         epochs: Passes over the edges with an alpha, at most; without any, over the labelled rows, those that teachers
-            labelled among them. "paper": as many as make 1,000 steps, 100 at most; others: as many as make 500. Of
-            texts, 2,000 steps and 3,000.
+            labelled among them. "paper": as many as make 1,000 steps, 100 at most; "auto":
+            as many as make 200, or 1,000 for label sets; "strong": 500. Of texts, 2,000 steps and 3,000.
         batch_size: Edges in a batch (labelled rows where no edge is used). None: 512, and 128 for texts.
         sampling: "plain", or "balanced" to see every class in every batch.
         labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4), for
