@@ -54,9 +54,19 @@ def report(
     ratios: dict[str, float],
     seconds: dict[str, float],
     options: argparse.Namespace,
+    last: bool = True,
     **more: object,
 ) -> None:
-    """Prints the result, for machines or for people."""
+    """Keeps the result where that is wanted, and prints it, for machines or for people.
+
+    Args:
+        name: Of the benchmark.
+        ratios: What to compare between machines.
+        seconds: What they were made of.
+        options: From `parser`.
+        last: False where more is to come: then nothing is printed.
+        more: Further entries of the JSON.
+    """
     result = {
         "name": name,
         "ratios": ratios,
@@ -75,6 +85,8 @@ def report(
         Path(__file__).with_name("results").joinpath(f"{name}.json").write_text(
             json.dumps(result, indent=2) + "\n", encoding="utf-8"
         )
+    if not last:
+        return
     if options.json:
         print(json.dumps(result))
         return

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 import bench
@@ -156,20 +157,22 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=list(DATASETS), help="which to measure")
     parser.add_argument("--fresh", action="store_true", help="run data sets that are kept again, too")
     options = parser.parse_args()
-    kept = bench.kept(NAME) if options.keep and not options.fresh else None
+    kept = bench.kept(NAME) if options.keep else None
     rows: dict[str, dict[str, Any]] = dict((kept or {}).get("datasets", {}))
     for name in options.datasets:
-        if name not in rows:
+        if options.fresh or name not in rows:
             rows[name] = measure(name, options.repeats)
-            _report(rows, options)
+            _report(rows, options, last=False)
+    _report(rows, options, last=True)
 
 
-def _report(rows: dict[str, dict[str, Any]], options: argparse.Namespace) -> None:
+def _report(rows: dict[str, dict[str, Any]], options: argparse.Namespace, last: bool) -> None:
     ratios, seconds = (
         {f"{name}_{key}": value for name, row in rows.items() for key, value in row[kind].items()}
         for kind in ("ratios", "seconds")
     )
-    bench.report(NAME, ratios, seconds, options, target=TARGET, datasets=rows)
+    versions = {package: metadata.version(package) for package in ("torch_geometric", "scikit-learn", "scipy")}
+    bench.report(NAME, ratios, seconds, options, last, target=TARGET, versions=versions, datasets=rows)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ A generated graph: nine edges a node, four fifths of them within a class, 64 fea
 ten classes, 2,000 labels. The data is made in a process of its own and opened from files, and every size is measured
 in a process of its own, so that its peak (`ru_maxrss`) is that of opening the data and of `fit`. With `--keep` each
 size is written to benchmarks/results as soon as it is done, and sizes that are there are not run again (`--fresh`: they
-are). `--profile` looks ten times a second at which function is running and how much memory there is.
+are). `cpu_seconds` tell what it takes where other programs keep the machine busy. `--profile` looks ten times a second
+at which function is running and how much memory there is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import threading
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import bench
 import numpy as np
@@ -73,9 +75,9 @@ def fit(folder: Path, num_nodes: int, profile: bool) -> dict[str, object]:
     looks = Looks(threading.get_ident())
     if profile:
         looks.start()
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     model.fit(x[:num_nodes], y, graph=graph)
-    seconds = time.perf_counter() - started
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - worked
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     accuracy = float((model.predict(x[num_nodes:]) == label[num_nodes:]).mean())
     assert model.teachers_ is not None
@@ -83,6 +85,7 @@ def fit(folder: Path, num_nodes: int, profile: bool) -> dict[str, object]:
         "nodes": num_nodes,
         "edges": graph.num_edges,
         "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
         "gib_before": round(before / 2**30, 2),
         "gib_peak": round(peak / 2**30, 2),
         "accuracy_new_nodes": round(accuracy, 4),
@@ -128,22 +131,23 @@ class Looks(threading.Thread):
         return [{"at": k, "seconds": round(v, 1), "gib": round(self.memory[k], 2)} for k, v in ranked[:40]]
 
 
-def measure(num_nodes: int, profile: bool) -> dict[str, object]:
+def measure(num_nodes: int, profile: bool) -> dict[str, Any]:
     """One size, in processes of its own."""
     with tempfile.TemporaryDirectory() as folder:
         for step in ("make", "fit"):
             command = [sys.executable, __file__, "--step", step, "--folder", folder, "--nodes", str(num_nodes)]
             done = subprocess.run(command + (["--profile"] if profile else []), stdout=subprocess.PIPE, check=True)
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def exponent(rows: list[dict[str, object]]) -> float | None:
-    """Of time over edges: 1 if it grows as they do; None with fewer than two sizes."""
+def exponents(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Of time over edges: 1 if it grows as they do; none with fewer than two sizes."""
     if len(rows) < 2:
-        return None
-    edges, seconds = ([math.log(float(str(row[key]))) for row in rows] for key in ("edges", "seconds"))
-    return round(float(np.polyfit(edges, seconds, 1)[0]), 3)
+        return {}
+    edges = [math.log(row["edges"]) for row in rows]
+    found = {key: np.polyfit(edges, [math.log(row[key]) for row in rows], 1)[0] for key in ("seconds", "cpu_seconds")}
+    return {f"exponent_of_{key}": round(float(slope), 3) for key, slope in found.items()}
 
 
 def main() -> None:
@@ -163,22 +167,19 @@ def main() -> None:
 
 
 def _measure_all(options: argparse.Namespace) -> None:
-    kept = bench.kept(NAME) if options.keep and not options.fresh else None
+    kept = bench.kept(NAME) if options.keep else None
     rows = {int(row["nodes"]): row for row in (kept or {}).get("sizes", [])}
     for num_nodes in options.nodes:
-        if num_nodes in rows:
-            continue
-        rows[num_nodes] = measure(num_nodes, options.profile)
-        sizes = [rows[size] for size in sorted(rows)]
-        ratio = exponent(sizes)
-        bench.report(
-            NAME,
-            {} if ratio is None else {"exponent": ratio},
-            {f"{row['nodes']}_nodes": float(str(row["seconds"])) for row in sizes},
-            options,
-            sizes=sizes,
-            target=TARGET,
-        )
+        if options.fresh or num_nodes not in rows:
+            rows[num_nodes] = measure(num_nodes, options.profile)
+            _report(rows, options, last=False)
+    _report(rows, options, last=True)
+
+
+def _report(rows: dict[int, dict[str, Any]], options: argparse.Namespace, last: bool) -> None:
+    sizes = [rows[size] for size in sorted(rows)]
+    seconds = {f"{row['nodes']}_nodes": row["seconds"] for row in sizes}
+    bench.report(NAME, exponents(sizes), seconds, options, last, sizes=sizes, target=TARGET)
 
 
 if __name__ == "__main__":
