@@ -80,7 +80,7 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
             ("reproduce", "pubmed", "--rows", "fnn"),
             "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from linear, semi-embedding, manifold, tsvm, "
             "label-propagation, graph-embedding, planetoid-i, planetoid-g, planetoid-t, gcn, ffnn, ngm, ngm-repulsion, "
-            "ngm-self, ours",
+            "ngm-self, ours, default, ceiling",
         ),
         (
             ("reproduce", "pubmed", "--dataset", "coro"),

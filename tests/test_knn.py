@@ -214,3 +214,11 @@ def test_vectors_that_are_being_learned_give_weights_that_are_not() -> None:
     graph = knn_graph(torch.nn.Parameter(x), 2)
     assert not graph.weight.requires_grad
     assert weights(graph) == weights(knn_graph(x, 2))
+
+
+def test_rows_of_one_number_are_joined_the_same_way_each_time() -> None:
+    rows = np.sign(np.random.default_rng(0).normal(size=(1000, 1))).astype(np.float32)
+    first = knn_graph(rows, k=10).edges
+    for count in range(10):
+        junk = torch.rand(997 + 131 * count)  # so that memory is not where it was
+        assert torch.equal(knn_graph(rows.copy(), k=10).edges, first), len(junk)

@@ -16,6 +16,7 @@ Step = Callable[[int, int], None]
 _BLOCK = 1024  # rows to be found that are multiplied together: the products stay in the cache
 _STRIP = 512  # rows that look together
 _CELLS_AT_ONCE = 256_000_000  # products, a quarter of which are kept as maxima together
+_MIN_INT8_COLUMNS = 4
 _DOUBTFUL = 0.25  # share of rows to be searched again from which on fewer digits do not pay
 
 
@@ -70,7 +71,8 @@ def quick_types(space: Space) -> list[torch.dtype]:
     if torch._C._has_mkldnn and (can.get("avx512_bf16") or can.get("amx_bf16")) and multiplies(torch.bfloat16):
         types.insert(0, torch.bfloat16)
     n, d = space.vectors.shape
-    pays = space.metric != "euclidean" and n >= 8 * d  # turning the vectors takes d products each
+    # turning the vectors takes d products each; of a single column torch's int8 product gives other numbers each time
+    pays = space.metric != "euclidean" and n >= 8 * d and d >= _MIN_INT8_COLUMNS
     if pays and torch._C._has_mkldnn and (can.get("avx512_vnni") or can.get("amx_int8")) and multiplies(torch.int8):
         types.insert(0, torch.int8)
     return types
