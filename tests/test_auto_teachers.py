@@ -1,0 +1,99 @@
+"""The teachers of the default recipe, each beside a second derivation."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from ngm import Graph, knn_graph
+from ngm.recipes.targets import Targets
+from ngm.recipes.teachers import SPREADING_ALIKE, linear_proba, predict_all, self_trained, spread_labels
+from ngm.recipes.views import GraphOperators, NodeViews, scaled_features
+from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, X, views
+
+RNG = np.random.default_rng(0)
+
+
+def test_spreading_is_the_closed_form_divided_by_class_mass() -> None:
+    adjacency = GRAPH.to_scipy().toarray() + np.eye(N)
+    degree = adjacency.sum(axis=1)
+    s = adjacency / np.sqrt(degree[:, None] * degree)
+    start = TARGETS.values * LABELED[:, None]
+    start = start / start.sum(axis=0)
+    mass = np.linalg.solve(np.eye(N) - 0.9 * s, 0.1 * start)
+    mass /= mass.mean(axis=0)
+    expected = mass / mass.sum(axis=1, keepdims=True)
+    found = spread_labels(GraphOperators(GRAPH), TARGETS, LABELED)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_nodes_most_alike_are_joined_by_principal_components() -> None:
+    """With as many components as columns, these are rotated rows: neighbours by cosine of centred rows."""
+    rows = scaled_features(X)
+    centered = rows - rows.mean(axis=0)
+    expected = knn_graph(centered, k=10)
+    found = views().alike("features").graph
+    assert len(set(map(tuple, found.edges.tolist())) ^ set(map(tuple, expected.edges.tolist()))) <= 4  # ties
+
+
+def test_components_have_the_deviations_of_the_rows() -> None:
+    nodes = views()
+    scores, deviation = nodes._principal("features", None)
+    values = np.linalg.eigvalsh(np.cov(scaled_features(X).T, bias=True))
+    np.testing.assert_allclose(np.sort(deviation**2), values, rtol=1e-3)
+    np.testing.assert_allclose(scores.std(axis=0), deviation, rtol=1e-3)
+
+
+def test_a_constant_view_has_no_components_and_joins_nobody() -> None:
+    nodes = NodeViews({"features": np.ones((N, 3), np.float32)}, [GRAPH])
+    assert nodes.components("features").tolist() == [[0.0]] * N
+    assert nodes.alike("features").graph.num_edges == 0
+    assert all(np.isfinite(found.proba).all() for found in predict_all(nodes, TARGETS, LABELED))
+
+
+def test_labels_spread_further_over_nodes_that_are_alike() -> None:
+    path = Graph.from_edges([[i, i + 1] for i in range(19)], num_nodes=20)
+    targets = Targets(np.eye(2, dtype=np.float32)[[0] * 10 + [1] * 10])
+    ends = np.isin(np.arange(20), [0, 19])
+    far = spread_labels(GraphOperators(path), targets, ends, SPREADING_ALIKE)
+    assert (far.argmax(axis=1) == targets.values.argmax(axis=1)).all()
+    np.testing.assert_allclose(far[::-1, ::-1], far, atol=1e-5)  # the two classes are alike
+
+
+def test_self_training_learns_from_labels_and_the_surer_half_of_each_class() -> None:
+    rows, proba = scaled_features(X), linear_proba(scaled_features(X), TARGETS, LABELED)
+    label, sureness = proba.argmax(axis=1), proba.max(axis=1)
+    chosen = LABELED.copy()
+    for one in range(3):
+        mine = [i for i in range(N) if label[i] == one and not LABELED[i]]
+        chosen[sorted(mine, key=lambda i: -sureness[i])[: (len(mine) + 1) // 2]] = True
+    y, weight = np.where(LABELED, CLASS, label), np.where(LABELED, 1, sureness**2)
+    model = LogisticRegression(C=10.0, max_iter=200).fit(rows[chosen], y[chosen], sample_weight=weight[chosen])
+    np.testing.assert_allclose(self_trained(rows, proba, TARGETS, LABELED), model.predict_proba(rows), atol=1e-4)
+
+
+def test_a_linear_teacher_is_scikit_learns() -> None:
+    rows = scaled_features(X)
+    model = LogisticRegression(C=100.0, max_iter=200).fit(rows[LABELED], CLASS[LABELED])
+    np.testing.assert_allclose(linear_proba(rows, TARGETS, LABELED), model.predict_proba(rows), atol=1e-6)
+
+
+def test_an_edge_reversed_or_a_node_renamed_changes_no_teacher() -> None:
+    before = predict_all(views(), TARGETS, LABELED)
+    order = RNG.permutation(N)
+    renamed = Graph.from_edges(np.argsort(order)[EDGES][:, ::-1], num_nodes=N)
+    moved = NodeViews({"features": scaled_features(X[order])}, [renamed])
+    after = predict_all(moved, Targets(TARGETS.values[order]), LABELED[order])
+    for one, other in zip(before, after, strict=True):
+        assert one.name == other.name
+        np.testing.assert_allclose(other.proba, one.proba[order], atol=5e-3)
+
+
+def test_every_teacher_gives_probabilities_for_classes_and_for_label_sets() -> None:
+    several = Targets((RNG.random((N, 4)) < 0.4).astype(np.float32), multilabel=True)
+    for found in predict_all(views(), several, LABELED):
+        assert found.proba.shape == (N, 4)
+        assert found.proba.min() >= 0
+        assert found.proba.max() <= 1
+    for found in predict_all(views(), TARGETS, LABELED):
+        np.testing.assert_allclose(found.proba.sum(axis=1), 1, atol=1e-5)

@@ -1,0 +1,126 @@
+"""Teachers weighed by labels that they have not seen: weights, confidence, folds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ngm import Graph
+from ngm.recipes import stacking
+from ngm.recipes.stacking import (
+    calibration_power,
+    confidence_power,
+    label_folds,
+    powered,
+    prediction_assortativity,
+    prior_weights,
+    simplex_weights,
+)
+from ngm.recipes.targets import Targets
+from ngm.recipes.teachers import Prediction
+from ngm.recipes.views import NodeViews
+from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, views
+
+RNG = np.random.default_rng(0)
+
+
+def test_weights_solve_the_likelihood_with_the_prior() -> None:
+    """At the maximum the gradient in each used weight is the same (Lagrange)."""
+    likelihoods = [RNG.random(50), RNG.random(50), RNG.random(50)]
+    prior = np.array([0.2, 0.3, 0.5])
+    weights = simplex_weights(likelihoods, prior)
+    right = np.stack(likelihoods, axis=1)
+    gradient = (right / (right @ weights)[:, None]).sum(axis=0) + stacking.PRIOR_LABELS * prior / weights
+    np.testing.assert_allclose(gradient, gradient.mean(), rtol=1e-4)
+    assert weights.sum() == pytest.approx(1)
+
+
+def test_without_held_out_labels_the_prior_stands() -> None:
+    prior = np.array([0.7, 0.3])
+    np.testing.assert_array_equal(simplex_weights([np.empty(0), np.empty(0)], prior), prior)
+
+
+def test_a_teacher_that_knows_the_held_out_labels_gets_the_weight() -> None:
+    weights = simplex_weights([np.full(100, 0.9), np.full(100, 0.1)], np.array([0.5, 0.5]))
+    assert weights[0] > 0.9
+
+
+def predictions(*uses_graph: bool, prior: tuple[float, ...] = ()) -> list[Prediction]:
+    proba = np.full((1, 2), 0.5, np.float32)
+    priors = prior or (1.0,) * len(uses_graph)
+    return [Prediction(str(i), "", proba, 0 if used else None, priors[i]) for i, used in enumerate(uses_graph)]
+
+
+def test_prior_weights_are_the_teachers_own_with_an_informative_graph_and_on_x_with_another() -> None:
+    teachers = predictions(False, True, True, True, prior=(1, 1, 2, 4))
+    np.testing.assert_allclose(prior_weights(teachers, 0.5), [1 / 8, 1 / 8, 2 / 8, 4 / 8])
+    weights = prior_weights(teachers, 0.0)
+    assert weights[0] == pytest.approx(1 - stacking.MIN_TRUST)
+    np.testing.assert_allclose(weights[1:], stacking.MIN_TRUST * np.array([1, 2, 4]) / 7)
+    halfway = prior_weights(teachers, (stacking.UNINFORMATIVE + stacking.INFORMATIVE) / 2)
+    np.testing.assert_allclose(halfway, (weights + np.array([1, 1, 2, 4]) / 8) / 2)
+    np.testing.assert_allclose(prior_weights(predictions(True, True), 0.0), 0.5)  # nothing but the graph
+
+
+def test_assortativity_is_the_correlation_of_both_ends() -> None:
+    values = RNG.random((N, 1))
+    proba = np.hstack([values, 1 - values]).astype(np.float32)
+    both = np.vstack([EDGES, EDGES[:, ::-1]])
+    expected = np.corrcoef(values[both[:, 0], 0], values[both[:, 1], 0])[0, 1]
+    assert prediction_assortativity(GRAPH, proba) == pytest.approx(expected, abs=1e-5)
+    assert prediction_assortativity(GRAPH, np.eye(3, dtype=np.float32)[CLASS]) == pytest.approx(1)
+    assert prediction_assortativity(GRAPH, np.full((N, 2), 0.5, np.float32)) == 1
+    assert prediction_assortativity(Graph.from_edges(np.empty((0, 2), int), num_nodes=N), proba) == 0
+
+
+def test_calibration_flattens_a_teacher_that_is_too_sure_and_leaves_a_good_one() -> None:
+    right = RNG.random(400) < 0.6
+    sure = np.where(right[:, None], [[0.999, 0.001]], [[0.001, 0.999]]).astype(np.float32)
+    targets = Targets(np.tile(np.float32([1, 0]), (400, 1)))
+    power = calibration_power(targets, sure)
+    assert powered(sure, power, False).max() < 0.75
+    honest = np.where(right[:, None], [[0.6, 0.4]], [[0.6, 0.4]]).astype(np.float32)
+    assert calibration_power(targets, honest) >= 1
+
+
+def test_teachers_are_brought_to_one_confidence() -> None:
+    sharp, flat = (powered(RNG.dirichlet(np.ones(4), 500).astype(np.float32), power, False) for power in (9, 0.1))
+    wanted = 1 / 4 + 3 / 4 * stacking.CONFIDENCE
+    for proba in (sharp, flat):
+        assert powered(proba, confidence_power(proba), False).max(axis=1).mean() == pytest.approx(wanted, abs=1e-3)
+
+
+def test_nearly_uniform_probabilities_survive_a_large_power() -> None:
+    flat = np.full((2, 9), 1 / 9, np.float32)
+    flat[0, 3] += 1e-4
+    raised = powered(flat, 50.0, False)
+    np.testing.assert_allclose(raised.sum(axis=1), 1, rtol=1e-6)
+    assert raised[0].argmax() == 3
+    np.testing.assert_allclose(powered(flat, 1.0, False), flat / flat.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+# Folds
+
+
+def test_folds_hold_out_every_label_once_and_never_the_only_one_of_a_class() -> None:
+    label = np.array([0] * 7 + [1] * 2 + [2])
+    targets, labeled = Targets(np.eye(3, dtype=np.float32)[label]), np.ones(10, dtype=bool)
+    fold = label_folds(targets, labeled, seed=0)
+    assert fold[9] == -1
+    assert (fold[:9] >= 0).all()
+    for i in range(fold.max() + 1):
+        assert set(label[fold != i]) == {0, 1, 2}  # each class is always learned from
+
+
+def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[np.ndarray] = []
+
+    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> list[Prediction]:
+        seen.append(labeled.copy())
+        return [Prediction("memory", "", np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32), None)]
+
+    monkeypatch.setattr(stacking, "predict_all", noted)
+    report = stacking.stack_teachers(views(), TARGETS, LABELED, seed=0).report
+    assert len(seen) == 1 + 4  # all labels, then four folds of four labels a class
+    assert report.num_held_out == 12
+    assert report.score == pytest.approx(1 / 3, abs=0.34)  # a memory of the labels would have 1
