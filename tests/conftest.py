@@ -19,6 +19,7 @@ from ngm.methods import estimator as estimator_module
 from ngm.networks import FFNN
 from ngm.processor import multiplies
 from ngm.report import hidden
+from ngm.run import Run
 from tests.browser import opened
 
 if TYPE_CHECKING:
@@ -79,6 +80,14 @@ def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
     y = (x[:, 0] + x[:, 1] > 0).astype(np.int64)
     y[16:] = -1
     return x, y, Graph.from_edges(rng.integers(30, size=(60, 2)), rng.random(60), num_nodes=30)
+
+
+@pytest.fixture
+def empty_run(tmp_path: Path) -> Run:
+    """A run folder that holds its configuration and nothing else yet."""
+    made = Run.create(tmp_path / "run")
+    made.write_config("NGMClassifier", {})
+    return made
 
 
 @pytest.fixture(scope="module")
