@@ -189,7 +189,11 @@ class Graph:
 
     @classmethod
     def open(cls, folder: str | Path) -> Graph:
-        """Opens a folder written by `save`; the arrays stay on disk and are read as they are used."""
+        """Opens the edges of a graph folder, as memory maps; `ngm.open_graph` gives ids, labels and columns as well.
+
+        Args:
+            folder: Written by `save`, `ngm.read_graph`, `ngm.save_graph`, `ngm ingest` or `ngm build`.
+        """
         header, edges, weight = graph_files.read(as_path("folder", folder))
         return cls(header["num_nodes"], edges, weight, bool(header["directed"]))
 

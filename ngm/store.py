@@ -103,7 +103,9 @@ def is_graph_folder(source: str | Path) -> bool:
 
 
 def open_graph(folder: str | Path) -> GraphData:
-    """Opens a graph folder; edges and weights are memory maps, node columns are read as they are asked for.
+    """Opens a graph folder with the ids, labels and columns of its nodes; `Graph.open` gives the edges alone.
+
+    Edges and weights are memory maps; node columns are read when they are asked for.
 
     Args:
         folder: Written by `read_graph`, `save_graph`, `ngm ingest`, `ngm build` or `Graph.save`.

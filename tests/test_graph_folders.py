@@ -48,6 +48,15 @@ def test_a_folder_holds_all_and_opens_again(tmp_path: Path, edges_file: Path) ->
     assert repr(opened) == "GraphData(4 nodes, 2 undirected edges; columns id, topic)"
 
 
+def test_graph_open_needs_the_edges_alone_and_open_graph_what_is_known_of_the_nodes(tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    save_graph(folder, Graph.from_edges([[0, 1], [1, 2]]), {"name": ["a", "b", "c"]}, id="name")
+    (folder / "nodes.parquet").unlink()
+    assert len(Graph.open(folder)) == 3
+    with pytest.raises(ValueError, match=r"has no column 'name', which tables\.json names"):
+        open_graph(folder)
+
+
 def test_without_a_folder_nothing_is_left_once_the_data_are_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
