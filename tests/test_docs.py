@@ -21,9 +21,9 @@ from ngm.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in sorted(DOCS.glob("*.md")))]
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(f"docs/{page.name}" for page in sorted(DOCS.glob("*.md")))]
 each_page = pytest.mark.parametrize("page", PAGES)
-SHARED = {"--help", "--install-completion", "--show-completion"}  # typer's own
+SHARED = {"--help", "--install-completion", "--show-completion", "--version"}  # typer's own, and those of no command
 
 
 def text_of(page: str) -> str:
