@@ -215,12 +215,12 @@ def test_a_mixed_pair_of_classes_is_named() -> None:
 
 
 def test_inputs_in_another_order_than_the_nodes_are_suspected() -> None:
-    x = RNG(0).normal(size=(400, 8))
+    x = RNG(0).normal(size=(1000, 8))
     graph = knn_graph(x, k=4)
     y = shown((x[:, 0] > 0).astype(np.int64), 0.2)
     words = "check that row i of x is node i of the graph"
     assert words not in _advice(diagnose(graph, y, x))
-    mixed = RNG(1).permutation(400)
+    mixed = RNG(1).permutation(1000)
     assert words in _advice(diagnose(graph, y[mixed], x[mixed]))
 
 

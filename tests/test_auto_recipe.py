@@ -71,7 +71,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("given", "why"), [({"recipe": "paper"}, "recipe 'paper' has none"), ({}, "without a graph")])
 def test_views_that_no_teacher_sees_are_refused(given: dict[str, str], why: str) -> None:
-    with pytest.raises(ValueError, match=f"^views are for the teachers of recipe 'auto', and {why}"):
+    with pytest.raises(ValueError, match=f"^views is for the teachers of recipe 'auto', and {why}"):
         auto(**given).fit(X, FEW, graph=GRAPH if given else None, views={"again": X})
 
 

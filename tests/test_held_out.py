@@ -10,6 +10,7 @@ from ngm import Graph, LabelPropagation
 from ngm.diagnosis import diagnose
 from ngm.diagnosis import held_out as held_out_module
 from ngm.methods.seeds import read_seeds
+from ngm.recipes.folds import label_folds
 from tests.test_diagnose import RNG, planted, renamed, shown
 
 
@@ -19,18 +20,17 @@ def test_hidden_labels_are_asked_of_label_propagation() -> None:
     graph, truth = planted(300, 900, 3, 0.8)
     y = shown(truth, 0.1)
     found = diagnose(graph, y, seed=4).held_out
-    seeds = read_seeds(y, 300)
     component = graph.components()[1].numpy()
     reached_all = np.bincount(component, weights=y >= 0)[component] > 0
-    fold = held_out_module._folds(seeds, seeds.labeled, _after_agreement(4))
+    fold = label_folds(y, y >= 0, 4)
     right = []
-    for i in range(10):
+    for i in range(5):
         hidden = fold == i
         model = LabelPropagation().fit(None, np.where(hidden, -1, y), graph=graph)
         scaled = model.label_distributions_ / model.label_distributions_[model.reached_].mean(axis=0)
         right.extend((scaled.argmax(axis=1) == y)[hidden & reached_all].tolist())
     assert found is not None
-    assert found.folds == 10
+    assert found.folds == 5
     assert found.right.value == pytest.approx(np.mean(right))
 
 
@@ -50,16 +50,6 @@ def test_labels_are_spread_as_label_propagation_spreads_them(directed: bool) -> 
     found = spreader.spread(seeds.values, seeds.labeled, prior, held_out_module.MU3)
     assert found == pytest.approx(model.label_distributions_, abs=2e-3)
     assert (spreader.reached(seeds.labeled) == model.reached_).all()
-
-
-def test_folds_hide_every_seed_once_and_classes_evenly() -> None:
-    y = np.repeat([0, 1, 2, -1], [20, 20, 7, 100])
-    seeds = read_seeds(y, len(y))
-    fold = held_out_module._folds(seeds, seeds.labeled, RNG(0))
-    assert (fold[y == -1] == -1).all()
-    for c in (0, 1):
-        assert np.bincount(fold[y == c]).tolist() == [2] * 10
-    assert np.bincount(fold[y == 2]).tolist() == [1] * 7
 
 
 def test_chance_is_what_dealing_out_the_same_answers_gives() -> None:

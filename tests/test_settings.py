@@ -106,3 +106,12 @@ def test_options_reach_the_function_as_the_fields_take_them() -> None:
 def test_a_value_of_the_wrong_type_is_refused(name: str, value: object, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         settings()[name].checked(value, "x")
+
+
+def test_shares_of_classes_are_read_from_the_command_line_and_from_a_config() -> None:
+    prior = settings()["class_prior"]
+    wanted = {"ham": 0.9, "a=b": 0.1}
+    assert prior.checked("ham=0.9, a=b=.1", "--class-prior") == wanted
+    assert prior.checked(wanted, "config.json") == wanted
+    with pytest.raises(ValueError, match="--class-prior is 'ham,spam'; give the share of each class"):
+        prior.checked("ham,spam", "--class-prior")

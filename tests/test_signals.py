@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from ngm import load
-from ngm.cli.signals import exit_code, stop_signals, stopped_again
+from ngm.cli.signals import exit_code, is_stop, stop_signals, stopped_again
 from tests.commands import Run, runner
 
 TRAIN = ("train", "rows.csv", "--columns", "a,b", "--label", "kind", "--hidden", "8", "-k", "3", "--batch-size", "16")
@@ -116,6 +116,16 @@ def test_signals_are_counted_and_their_handlers_put_back() -> None:
                 os.kill(os.getpid(), signal.SIGTERM)
             assert (stopped_again(), exit_code()) == (again, 143)
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_what_a_library_makes_of_the_signal_is_a_stop_and_other_errors_are_not() -> None:
+    interrupted = RuntimeError("Query interrupted")  # DuckDB's, where the signal comes while it works
+    with stop_signals():
+        assert not is_stop(interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert is_stop(interrupted)
+        assert not is_stop(ValueError("rows.csv has no column 'kind'"))
 
 
 def test_one_of_several_ranks_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

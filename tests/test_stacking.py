@@ -1,4 +1,4 @@
-"""Teachers weighed by labels that they have not seen: weights, confidence, folds."""
+"""Teachers weighed by labels that they have not seen."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ import pytest
 
 from ngm import Graph
 from ngm.recipes import stacking
-from ngm.recipes.stacking import (
-    calibration_power,
-    confidence_power,
-    label_folds,
-    powered,
-    prediction_assortativity,
-    prior_weights,
-    simplex_weights,
-)
+from ngm.recipes.stacking import prediction_assortativity, prior_weights, simplex_weights
 from ngm.recipes.targets import Targets
 from ngm.recipes.teachers import Prediction
 from ngm.recipes.views import NodeViews
@@ -71,45 +63,6 @@ def test_assortativity_is_the_correlation_of_both_ends() -> None:
     assert prediction_assortativity(GRAPH, np.eye(3, dtype=np.float32)[CLASS]) == pytest.approx(1)
     assert prediction_assortativity(GRAPH, np.full((N, 2), 0.5, np.float32)) == 1
     assert prediction_assortativity(Graph.from_edges(np.empty((0, 2), int), num_nodes=N), proba) == 0
-
-
-def test_calibration_flattens_a_teacher_that_is_too_sure_and_leaves_a_good_one() -> None:
-    right = RNG.random(400) < 0.6
-    sure = np.where(right[:, None], [[0.999, 0.001]], [[0.001, 0.999]]).astype(np.float32)
-    targets = Targets(np.tile(np.float32([1, 0]), (400, 1)))
-    power = calibration_power(targets, sure)
-    assert powered(sure, power, False).max() < 0.75
-    honest = np.where(right[:, None], [[0.6, 0.4]], [[0.6, 0.4]]).astype(np.float32)
-    assert calibration_power(targets, honest) >= 1
-
-
-def test_teachers_are_brought_to_one_confidence() -> None:
-    sharp, flat = (powered(RNG.dirichlet(np.ones(4), 500).astype(np.float32), power, False) for power in (9, 0.1))
-    wanted = 1 / 4 + 3 / 4 * stacking.CONFIDENCE
-    for proba in (sharp, flat):
-        assert powered(proba, confidence_power(proba), False).max(axis=1).mean() == pytest.approx(wanted, abs=1e-3)
-
-
-def test_nearly_uniform_probabilities_survive_a_large_power() -> None:
-    flat = np.full((2, 9), 1 / 9, np.float32)
-    flat[0, 3] += 1e-4
-    raised = powered(flat, 50.0, False)
-    np.testing.assert_allclose(raised.sum(axis=1), 1, rtol=1e-6)
-    assert raised[0].argmax() == 3
-    np.testing.assert_allclose(powered(flat, 1.0, False), flat / flat.sum(axis=1, keepdims=True), rtol=1e-5)
-
-
-# Folds
-
-
-def test_folds_hold_out_every_label_once_and_never_the_only_one_of_a_class() -> None:
-    label = np.array([0] * 7 + [1] * 2 + [2])
-    targets, labeled = Targets(np.eye(3, dtype=np.float32)[label]), np.ones(10, dtype=bool)
-    fold = label_folds(targets, labeled, seed=0)
-    assert fold[9] == -1
-    assert (fold[:9] >= 0).all()
-    for i in range(fold.max() + 1):
-        assert set(label[fold != i]) == {0, 1, 2}  # each class is always learned from
 
 
 def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:

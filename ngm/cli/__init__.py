@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from ngm.cli import build, check, datasets, demo, export, ingest, predict, report, reproduce, train
-from ngm.cli.signals import exit_code, stop_signals
+from ngm.cli.signals import exit_code, is_stop, stop_signals
 from ngm.cli.streams import CLOSED_PIPE, drop_unwritten, prepare_streams, use_utf8
 from ngm.cli.terminal import app, err
 
@@ -59,12 +59,13 @@ def _run() -> int:
     except BrokenPipeError:
         raise
     except (ValueError, OSError, RuntimeError, ArithmeticError) as error:
+        if is_stop(error):
+            return _stopped()
         if "--debug" in sys.argv:
             raise
         return _say(_described(error))
     except (KeyboardInterrupt, typer.Abort):
-        err.print("stopped")
-        return exit_code()
+        return _stopped()
     except _USAGE as error:
         wrong = error.format_message()  # type: ignore[attr-defined]
         if not wrong:  # no arguments at all: the help was shown
@@ -72,9 +73,13 @@ def _run() -> int:
         path = getattr(getattr(error, "ctx", None), "command_path", "ngm")
         return _say(f"{wrong.rstrip('.')}; see {path} --help")
     if code == _STOPPED:  # what the commands' library makes of Ctrl-C
-        err.print("stopped")
-        return exit_code()
+        return _stopped()
     return code if isinstance(code, int) else 0
+
+
+def _stopped() -> int:
+    err.print("stopped")
+    return exit_code()
 
 
 def _described(error: Exception) -> str:

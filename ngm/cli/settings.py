@@ -49,9 +49,11 @@ _IN_PYTHON = {  # parts of the docstring that are not for the command line -> wh
         "File of synonyms: training texts get others of them in every epoch"
     ),
     "None: 512, and": "Where not given: 512, and",
+    "None: as the labels": "Where not given: as the labels",
     "None: unit rows": "Where not given: unit rows",
     "; by default as x is, so give x as float32 where speed matters": "; float32 where not given",
     ", ids or mask of labelled rows, or a pair (x, y)": "",
+    "{class: share}, or shares in the order of `classes_`": "ham=0.9,spam=0.1",
 }
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "whole numbers"}
 
@@ -62,7 +64,7 @@ class Setting:
 
     Args:
         name: Of the field.
-        kind: Type of a value on the command line; tuple for whole numbers with commas between.
+        kind: Type of a value on the command line; tuple for whole numbers with commas between, dict for name=number.
         choices: The words to choose from; none where any value will do.
         default: Of the field.
         optional: Whether it may be None, for what the recipe or the data says.
@@ -92,6 +94,8 @@ class Setting:
             return None
         if self.kind is tuple:
             return _whole_numbers(value, called)
+        if self.kind is dict:
+            return _shares(value, called)
         fits = isinstance(value, (int, float) if self.kind is float else self.kind)
         if not fits or (isinstance(value, bool) and self.kind is not bool):
             raise ValueError(f"{called} is {value!r}; give {_WORDS[self.kind]}{self._hint(value)}")
@@ -117,7 +121,7 @@ class Setting:
         for part, instead in _IN_PYTHON.items():
             said = said.replace(part, instead)
         info = typer.Option(*flags, help=escape(said[:1].upper() + said[1:]), show_default=shown, rich_help_panel=PANEL)
-        kind = str if self.kind is tuple else self.kind
+        kind = str if self.kind in (tuple, dict) else self.kind
         annotation = Annotated[kind | None, info]  # type: ignore[valid-type]
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -191,7 +195,7 @@ def _kind(hint: object) -> tuple[type, Sequence[str]]:
     for kind in (bool, int, float, str):
         if kind in members:
             return kind, ()
-    return tuple, ()
+    return (dict if any(get_origin(member) is Mapping for member in members) else tuple), ()
 
 
 _LISTS = (Sequence, list, tuple)
@@ -206,3 +210,12 @@ def _whole_numbers(value: object, called: str) -> tuple[int, ...]:
     except (ValueError, TypeError):
         pass
     raise ValueError(f"{called} is {value!r}; give whole numbers, such as 250,100")
+
+
+def _shares(value: object, called: str) -> dict[str, float]:
+    """`ham=0.9,spam=0.1` or {"ham": 0.9, "spam": 0.1} as the latter."""
+    try:
+        pairs = [p.rsplit("=", 1) for p in value.split(",")] if isinstance(value, str) else dict(value)  # type: ignore[call-overload]
+        return {str(name).strip(): float(share) for name, share in dict(pairs).items()}
+    except (ValueError, TypeError):
+        raise ValueError(f"{called} is {value!r}; give the share of each class, such as ham=0.9,spam=0.1") from None

@@ -38,6 +38,11 @@ def stopped_again() -> bool:
     return len(_received) > 1
 
 
+def is_stop(error: Exception) -> bool:
+    """Whether an error is what a library made of the signal: DuckDB says "Query interrupted" in a RuntimeError."""
+    return bool(_received) and "interrupt" in str(error).lower()
+
+
 def exit_code() -> int:
     """What shells expect of a program that a signal ended: 130 after Ctrl-C, 143 after SIGTERM."""
     return 128 + (_received[0] if _received else signal.SIGINT)

@@ -74,7 +74,7 @@ def diagnose(
         lu=int(kinds[1]),
         uu=int(kinds[0]),
         agreement=agreement(ends[labeled_ends == 2], seeds, rng),
-        held_out=held_out(graph, seeds, component, table, rng),
+        held_out=held_out(graph, seeds, component, table, rng, seed),
         similarity=None if table is None else similarity(ends, table, rng),
         shape=shape(graph, seeds.labeled, component),
     )

@@ -23,12 +23,12 @@ from ngm.diagnosis.records import Estimate, HeldOut, WithX
 from ngm.diagnosis.similarity import SAMPLED, Table, unit_rows
 from ngm.graph import Graph
 from ngm.methods.seeds import Seeds, read_seeds, system
+from ngm.recipes.folds import label_folds
 from ngm.spread import pull, solve
 
 MU1, MU2, MU3 = 1.0, 0.5, 0.01  # those of LabelPropagation
 MU3_WITH_X = 1.0  # as in CoTraining: the word of x counts like an edge
 MOST_CLASSES, MOST_VALUES = 100, 8_000_000  # spread at once: classes, and classes times nodes
-_FEW_SEEDS = 300
 _SHOWN = 2_000  # labelled rows that a linear model learns from, at most
 _PENALTY = 10.0  # C of the linear model
 _TOLERANCE = 1e-4
@@ -36,22 +36,27 @@ _ROWS_AT_ONCE = 50_000
 
 
 def held_out(
-    graph: Graph, seeds: Seeds, component: Ids, table: Table | None, rng: np.random.Generator
+    graph: Graph, seeds: Seeds, component: Ids, table: Table | None, rng: np.random.Generator, seed: int
 ) -> HeldOut | None:
-    """Hides a tenth of the seeds at a time (a fifth where there are many) and asks for them.
+    """Hides a fold of the seeds at a time and asks for them; the folds are those of the default recipe.
 
     Args:
         graph: The graph.
         seeds: Labels of all nodes, as zeros and ones.
         component: (n,) component of each node.
         table: (n, d) inputs, or None.
-        rng: Deals seeds to folds.
+        rng: Draws labelled rows and edges where there are many.
+        seed: Deals seeds to folds.
 
     Returns:
         None where no class has two seeds.
     """
     seeds, counted = _common(seeds)
-    fold = _folds(seeds, counted, rng)  # (n,) -1 where never hidden
+    label = None
+    if seeds.task != "labels":
+        label = np.zeros(len(counted), dtype=np.int64)
+        label[counted] = seeds.values[np.flatnonzero(counted)].indices  # one a row
+    fold = label_folds(label, counted, seed)  # (n,) -1 where never hidden
     folds = int(fold.max(initial=-1)) + 1
     if not folds:
         return None
@@ -92,23 +97,6 @@ def _common(seeds: Seeds) -> tuple[Seeds, NDArray[np.bool_]]:
     pair = counts[kept] > 1
     counted = labeled & (np.asarray(values @ pair.astype(np.float32)).ravel() > 0)
     return replace(seeds, values=values, labeled=labeled, classes=seeds.classes[kept]), counted
-
-
-def _folds(seeds: Seeds, counted: NDArray[np.bool_], rng: np.random.Generator) -> Ids:
-    """(n,) fold of each seed that is to be hidden, -1 elsewhere; each fold takes as many of every class as it can."""
-    fold = np.full(len(counted), -1)
-    nodes = rng.permutation(np.flatnonzero(counted))
-    most = 10 if len(nodes) <= _FEW_SEEDS else 5
-    if seeds.task == "labels":
-        fold[nodes] = np.arange(len(nodes)) % most
-        return fold if len(nodes) > 1 else np.full(len(counted), -1)
-    label = seeds.values[nodes].indices  # one a row
-    order = np.argsort(label, kind="stable")
-    sizes = np.bincount(label)
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    place = np.arange(len(nodes)) - start[label[order]]  # within the class
-    fold[nodes[order]] = place % most
-    return fold
 
 
 class _Spreader:

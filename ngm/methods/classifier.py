@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -26,7 +26,7 @@ from ngm.methods.teachers import taught
 from ngm.methods.texts import own_views, text_targets
 from ngm.metrics import accuracy, f1
 from ngm.recipes.auto import soft_targets
-from ngm.recipes.targets import Targets
+from ngm.recipes.targets import Targets, check_class_prior
 from ngm.run import JSON
 
 
@@ -108,6 +108,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         folder: Run folder, written as training goes.
         resume: Go on from the checkpoint in `folder`, on the same data and settings; other data is refused.
         overwrite: Replace a run that is in `folder`. Neither of the two: a folder with a run in it is refused.
+        class_prior: Share of the nodes that each class has, where that is known: {class: share}, or shares in the order
+            of `classes_`. The soft labels of "auto" are brought to these shares. None: as the labels and the graph say.
 
     Attributes:
         classes_: (C,) class names, or label numbers 0 to L - 1.
@@ -127,6 +129,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     >>> NGMClassifier(epochs=50).fit(x, [0, -1, 1, -1], graph=Graph.from_edges([[0, 1], [2, 3]])).predict(x)
     array([0, 0, 1, 1])
     """
+
+    class_prior: Mapping[str, float] | Mapping[int, float] | Sequence[float] | None = None
 
     def predict(self, x: Given) -> NDArray[np.generic]:
         """Classes (n,), or zeros and ones (n, L) where rows may have several labels."""
@@ -209,7 +213,10 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         if rank_and_world()[0] == 0:
             weighted = problem.sample_weight is not None
             weight = np.asarray(problem.sample_weight, dtype=np.float32) if weighted else None
-            given = Targets(values.numpy().astype(np.float32), several, weight)
+            if several and self.class_prior is not None:
+                raise ValueError("class_prior is for one class per row; y has several labels per row, so leave it out")
+            shares = None if self.class_prior is None else check_class_prior(self.class_prior, self.classes_)
+            given = Targets(values.numpy().astype(np.float32), several, weight, shares)
             every = {**own_views(problem.inputs), **problem.views}
             labels, mask, self.teachers_ = soft_targets(every, problem.graphs, given, labeled.numpy(), self.seed)
             soft, taught = torch.from_numpy(labels), torch.from_numpy(mask)

@@ -159,7 +159,7 @@ def resolve(estimator: NGMEstimator, label_sets: bool = False, columns: int | No
 
 
 def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, views: int) -> None:
-    """Refuses what would do nothing: views that no teacher sees, settings of edge terms that recipe "auto" has not.
+    """Refuses what would do nothing: views or class shares that no teacher sees, edge settings without edge terms.
 
     Args:
         estimator: Has the settings that were given.
@@ -168,9 +168,14 @@ def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, vie
         views: Likewise.
     """
     auto = settings.recipe == "auto"
-    if views and not (auto and graphs):
+    if not (auto and graphs):
         why = f"recipe {settings.recipe!r} has none" if not auto else "without a graph there are none"
-        raise ValueError(f"views are for the teachers of recipe 'auto', and {why}; leave views out")
+        for name, given in (
+            ("views", bool(views)),
+            ("class_prior", getattr(estimator, "class_prior", None) is not None),
+        ):
+            if given:
+                raise ValueError(f"{name} is for the teachers of recipe 'auto', and {why}; leave {name} out")
     vectors = estimator.word_vectors is not None and estimator.network not in WORD_NETWORKS
     if auto and vectors and not graphs:
         raise ValueError(

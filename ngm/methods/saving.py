@@ -276,6 +276,8 @@ def _as_json(value: object) -> JSON:
         return cast(JSON, value.tolist())
     if isinstance(value, list | tuple) and all(isinstance(v, int | float | np.generic) for v in value):
         return [_as_json(v) for v in value]
+    if isinstance(value, Mapping) and all(isinstance(v, int | float | np.generic) for v in value.values()):
+        return {str(name): _as_json(v) for name, v in value.items()}
     return f"given as {type(value).__name__}"
 
 

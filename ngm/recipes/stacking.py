@@ -14,24 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.graph import Graph
+from ngm.recipes.calibration import class_factors, powered, rescaled, teacher_power
+from ngm.recipes.folds import label_folds
 from ngm.recipes.targets import Mask, Targets
 from ngm.recipes.teachers import Prediction, predict_all
 from ngm.recipes.views import Floats, NodeViews
 
-FOLDS = 5
-FOLDS_OF_LARGE = 2  # with more than `LARGE` nodes, where there are labels enough
-LARGE = 200_000  # nodes
 PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
 UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not trusted
 INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
-CONFIDENCE = 0.6  # of a teacher's mean largest probability, between uniform ones (0) and sure ones (1)
-CONFIDENCE_POWERS = (0.02, 50.0)  # between which the power is that gives a teacher this confidence
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
-POWERS = (0.05, 0.08, 0.125, 0.2, 0.33, 0.5, 0.67, 1.0, 1.4, 2.0)  # that calibrate a teacher's probabilities
 _STEPS = 200
 _EDGES_AT_ONCE = 1_000_000
-_SAMPLED = 3_000  # nodes by which confidence is measured
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         seed: Deals the labels to folds.
     """
     predictions = list(predict_all(views, targets, labeled))
-    fold = label_folds(targets, labeled, seed)
+    fold = label_folds(None if targets.multilabel else targets.values.argmax(axis=1), labeled, seed)
     held_out = fold >= 0
     unseen = [np.zeros_like(targets.values[held_out]) for _ in predictions]
     for i in range(int(fold.max(initial=-1)) + 1):
@@ -107,11 +102,15 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
     for i, prediction in enumerate(predictions):
-        power = _calibration(prediction.proba, unseen[i], known)
+        power = teacher_power(prediction.proba, unseen[i], known)
         predictions[i] = replace(prediction, proba=powered(prediction.proba, power, targets.multilabel))
         unseen[i] = powered(unseen[i], power, targets.multilabel)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
-    soft_labels = powered(mixed([p.proba for p in predictions], weights), SHARPNESS, targets.multilabel)
+    blend, unseen_blend = mixed([p.proba for p in predictions], weights), mixed(unseen, weights)
+    if targets.class_prior is not None:
+        factors = class_factors(blend, targets.class_prior)
+        blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
+    soft_labels = powered(blend, SHARPNESS, targets.multilabel)
     soft_labels[labeled] = targets.values[labeled]
     names = [prediction.name for prediction in predictions]
     report = TeacherReport(
@@ -120,44 +119,11 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         dict(zip(names, prior.tolist(), strict=True)),
         dict(zip(names, weights.tolist(), strict=True)),
         {name: known.score(proba) for name, proba in zip(names, unseen, strict=True)},
-        known.score(mixed(unseen, weights)),
+        known.score(unseen_blend),
         int(held_out.sum()),
         assortativity,
     )
     return Stack(soft_labels, report)
-
-
-def _calibration(proba: Floats, unseen: Floats, known: Targets) -> float:
-    """The power for a teacher's probabilities: one confidence for all, then as held-out labels say.
-
-    Args:
-        proba: (n, C) of the teacher.
-        unseen: (k, C) of the teacher that has not seen the labels held out.
-        known: These, of k nodes.
-    """
-    power = 1.0 if known.multilabel else confidence_power(proba)
-    return power * calibration_power(known, powered(unseen, power, known.multilabel))
-
-
-def label_folds(targets: Targets, labeled: Mask, seed: int) -> NDArray[np.int64]:
-    """(n,) fold in which each label is held out, -1 where never: each fold takes as many of every class as it can.
-
-    The only label of a class is never held out.
-    """
-    rng = np.random.default_rng([seed, 0xF01D])
-    folds = FOLDS if len(labeled) <= LARGE else FOLDS_OF_LARGE
-    fold = np.full(len(labeled), -1)
-    ids = np.flatnonzero(labeled)
-    if targets.multilabel:
-        if len(ids) > 1:
-            fold[rng.permutation(ids)] = np.arange(len(ids)) % min(folds, len(ids))
-        return fold
-    label = targets.values[ids].argmax(axis=1)
-    for one in np.unique(label):
-        mine = rng.permutation(ids[label == one])
-        if len(mine) > 1:
-            fold[mine] = np.arange(len(mine)) % min(folds, len(mine))
-    return fold
 
 
 def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> NDArray[np.float64]:
@@ -238,47 +204,3 @@ def mixed(proba: Sequence[Floats], weights: NDArray[np.float64]) -> Floats:
     for p, weight in zip(proba, weights, strict=True):
         total += np.float32(weight) * p
     return total
-
-
-def confidence_power(proba: Floats) -> float:
-    """The power that brings the mean largest probability to `CONFIDENCE`, so that no teacher drowns out others.
-
-    Args:
-        proba: (n, C).
-    """
-    count = len(proba)
-    sample = proba if count <= _SAMPLED else proba[np.random.default_rng(0).choice(count, _SAMPLED, replace=False)]
-    uniform = 1 / proba.shape[1]
-    wanted = uniform + (1 - uniform) * CONFIDENCE
-    low, high = np.log(CONFIDENCE_POWERS)
-    for _ in range(20):
-        middle = (low + high) / 2
-        sure = float(powered(sample, float(np.exp(middle)), False).max(axis=1).mean()) >= wanted
-        low, high = (low, middle) if sure else (middle, high)
-    return float(np.exp((low + high) / 2))
-
-
-def calibration_power(known: Targets, unseen: Floats) -> float:
-    """The power of `POWERS` that makes held-out labels likeliest; those far from 1 need more labels that say so.
-
-    Args:
-        known: Labels held out, of k nodes.
-        unseen: (k, C) of a teacher that has not seen them.
-    """
-
-    def gain(power: float) -> float:
-        likelihood = known.likelihood(powered(unseen, power, known.multilabel))
-        return float(np.log(likelihood.clip(1e-6)).sum() - PRIOR_LABELS / 4 * np.log(power) ** 2)
-
-    return max(POWERS, key=gain)
-
-
-def powered(proba: Floats, power: float, multilabel: bool) -> Floats:
-    """Probabilities raised to a power, which makes them surer above 1, and brought back to add up to 1."""
-    if multilabel:
-        sure = np.clip(proba, 1e-6, 1 - 1e-6)
-        raised = sure**power
-        return np.asarray(raised / (raised + (1 - sure) ** power), dtype=np.float32)
-    clipped = np.clip(proba, 1e-6, None)
-    raised = (clipped / clipped.max(axis=1, keepdims=True)) ** power  # the largest stays 1, whatever the power
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=np.float32)

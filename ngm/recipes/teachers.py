@@ -128,7 +128,7 @@ def _of_rows(
 
 
 def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share: float = SPREADING) -> Floats:
-    """Labels spread over the normalised adjacency, each class divided by its mean (class mass).
+    """Labels spread over the normalised adjacency, each class brought to the same mean, or to its known share.
 
     Args:
         graph: Over the n nodes.
@@ -144,7 +144,9 @@ def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share:
     mass = seeds
     for _ in range(SPREADING_STEPS[share]):
         mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
-    proportion = mass.numpy() / np.maximum(mass.numpy().mean(axis=0), 1e-12)
+    proportion = mass.numpy() / np.maximum(mass.numpy().mean(axis=0), 1e-12)  # class mass
+    if targets.class_prior is not None:
+        proportion *= targets.class_prior
     total = proportion.sum(axis=1, keepdims=True)
     uniform = np.full_like(proportion, 1 / targets.num_classes)
     proba: Floats = np.divide(proportion, total, out=uniform, where=total > 1e-12)

@@ -85,6 +85,8 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     told, given = asked.told, dict(asked.settings)
     network = given.setdefault("network", "ffnn")
     kind = NGMRegressor if data.target.task == "number" else NGMClassifier
+    if kind is NGMRegressor and given.get("class_prior") is not None:
+        raise ValueError("--class-prior is for classes, and the labels are numbers; leave it out, or set --task class")
     taught = has_teachers(given, data.target.task) and data.graph is not None
     if taught:
         check_edges(given)
