@@ -13,13 +13,13 @@ from sklearn.base import clone
 from ngm.cli.progress import Progress, metric_of
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err
-from ngm.cli.training.checks import check_edges
+from ngm.cli.training.checks import check_edges, has_teachers
 from ngm.cli.training.config import Asked
-from ngm.cli.training.data import Data, is_graph_folder
-from ngm.cli.training.encoding import has_teachers
+from ngm.cli.training.data import Data
 from ngm.cli.training.kept import Kept
 from ngm.cli.training.told import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
+from ngm.files import is_graph_folder
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
 from ngm.methods.estimator import NGMEstimator
