@@ -1,10 +1,12 @@
-"""Shows the doctests of docstrings as code in the reference: an extension of griffe, named in mkdocs.yml."""
+"""Docstrings as the reference shows them: doctests as code, settings listed. An extension of griffe, see mkdocs.yml."""
 
 from __future__ import annotations
 
 import re
 
 from griffe import Docstring, Extension, GriffeLoader, Object, Parser
+
+from ngm.parameters import PLACEHOLDER, fill_in
 
 # a line that starts with >>>, and all below it up to an empty line or the end
 _DOCTEST = re.compile(r"^(?P<indent> *)>>> .*?(?=\n[ ]*\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -16,12 +18,12 @@ def fenced(text: str) -> str:
 
 
 class Doctests(Extension):
-    """Puts the doctests of every object into fences."""
+    """Puts the doctests of every object into fences, and the declared settings into those that list them."""
 
     def on_object(self, *, obj: Object, loader: GriffeLoader, **rest: object) -> None:
         """Called for everything that is loaded."""
-        if obj.docstring is not None and ">>> " in obj.docstring.value:
-            value = fenced(obj.docstring.value)
+        if obj.docstring is not None and (">>> " in obj.docstring.value or PLACEHOLDER in obj.docstring.value):
+            value = fenced(fill_in(obj.docstring.value))
             obj.docstring = Docstring(
                 value, lineno=obj.docstring.lineno, endlineno=obj.docstring.endlineno, parent=obj, parser=Parser.google
             )

@@ -1,24 +1,40 @@
-"""Neural Graph Machines: train any PyTorch network with few labels by using a graph over the examples."""
+"""Neural Graph Machines: train any PyTorch network with few labels by using a graph over the examples.
 
-from ngm.build import KnowledgeGraph, knn_graph, knowledge_graph, shared_graph, sparse_graph, text_graph
-from ngm.diagnosis import Diagnosis, diagnose
-from ngm.edge_batch import EdgeBatch, EdgeKind
-from ngm.graph import Graph
-from ngm.methods.classifier import NGMClassifier
-from ngm.methods.co_training import CoTraining
-from ngm.methods.propagation import LabelPropagation
-from ngm.methods.regressor import NGMRegressor
-from ngm.methods.saving import load
-from ngm.methods.self_training import SelfTraining
-from ngm.methods.validation import LabeledKFold
-from ngm.objective import Cost, NGMLoss, Regularizer
-from ngm.report import write_report
-from ngm.sampling import EdgeLoader
-from ngm.store import GraphData, open_graph, read_graph, save_graph
-from ngm.tables import Table, read_table
+Names are imported when they are first used, so that `import ngm` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, util
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ngm.build import KnowledgeGraph, knn_graph, knowledge_graph, shared_graph, sparse_graph, text_graph
+    from ngm.collapse import CollapseWarning
+    from ngm.diagnosis.diagnose import diagnose
+    from ngm.diagnosis.records import Diagnosis
+    from ngm.edge_batch import EdgeBatch, EdgeKind
+    from ngm.graph import Graph
+    from ngm.methods.classifier import NGMClassifier
+    from ngm.methods.co_training import CoTraining
+    from ngm.methods.control import without_graph
+    from ngm.methods.propagation import LabelPropagation
+    from ngm.methods.regressor import NGMRegressor
+    from ngm.methods.saving import load
+    from ngm.methods.self_training import SelfTraining
+    from ngm.methods.validation import LabeledKFold
+    from ngm.objective import Cost, NGMLoss, Regularizer
+    from ngm.report import write_report
+    from ngm.sampling import EdgeLoader
+    from ngm.store import GraphData, open_graph, read_graph, save_graph
+    from ngm.tables import Table, read_table
+    from ngm.training import train
+
+    __version__: str
 
 __all__ = [
     "CoTraining",
+    "CollapseWarning",
     "Cost",
     "Diagnosis",
     "EdgeBatch",
@@ -35,6 +51,7 @@ __all__ = [
     "Regularizer",
     "SelfTraining",
     "Table",
+    "__version__",
     "diagnose",
     "knn_graph",
     "knowledge_graph",
@@ -46,5 +63,64 @@ __all__ = [
     "shared_graph",
     "sparse_graph",
     "text_graph",
+    "train",
+    "without_graph",
     "write_report",
 ]
+
+_HOMES = {  # the same as above, for Python itself
+    "CoTraining": "ngm.methods.co_training",
+    "CollapseWarning": "ngm.collapse",
+    "Cost": "ngm.objective",
+    "Diagnosis": "ngm.diagnosis.records",
+    "EdgeBatch": "ngm.edge_batch",
+    "EdgeKind": "ngm.edge_batch",
+    "EdgeLoader": "ngm.sampling",
+    "Graph": "ngm.graph",
+    "GraphData": "ngm.store",
+    "KnowledgeGraph": "ngm.build",
+    "LabelPropagation": "ngm.methods.propagation",
+    "LabeledKFold": "ngm.methods.validation",
+    "NGMClassifier": "ngm.methods.classifier",
+    "NGMLoss": "ngm.objective",
+    "NGMRegressor": "ngm.methods.regressor",
+    "Regularizer": "ngm.objective",
+    "SelfTraining": "ngm.methods.self_training",
+    "Table": "ngm.tables",
+    "diagnose": "ngm.diagnosis.diagnose",
+    "knn_graph": "ngm.build",
+    "knowledge_graph": "ngm.build",
+    "load": "ngm.methods.saving",
+    "open_graph": "ngm.store",
+    "read_graph": "ngm.store",
+    "read_table": "ngm.tables",
+    "save_graph": "ngm.store",
+    "shared_graph": "ngm.build",
+    "sparse_graph": "ngm.build",
+    "text_graph": "ngm.build",
+    "train": "ngm.training",
+    "without_graph": "ngm.methods.control",
+    "write_report": "ngm.report",
+}
+
+
+if not TYPE_CHECKING:  # type checkers see the imports above, and so a name that is not there
+
+    def __getattr__(name: str) -> object:
+        """A public name or a module of the package, imported when it is first asked for."""
+        if name in _HOMES:
+            found = getattr(import_module(_HOMES[name]), name)
+        elif name == "__version__":
+            from importlib.metadata import version
+
+            found = version("neural-graph-machines")
+        elif not name.startswith("_") and util.find_spec(f"ngm.{name}") is not None:
+            found = import_module(f"ngm.{name}")
+        else:
+            raise AttributeError(f"module 'ngm' has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -27,9 +27,6 @@ from ngm.files import DAMAGED, folder_written_whole, write_text
 from ngm.graph import Graph
 from ngm.graph_files import load_array, save_array
 from ngm.run import Run
-from ngm.tables import read_table
-from ngm.tables.ingest import copy_to
-from ngm.tables.query import refusals
 
 MOST = 20_000  # nodes
 FOLDER = "evidence"
@@ -204,6 +201,10 @@ def edges_between(
 
 def write_evidence(run: Run, evidence: Evidence) -> None:
     """Writes the folder `evidence` of a run, whole or not at all."""
+    from ngm.tables import read_table  # DuckDB, which only runs with a folder need
+    from ngm.tables.ingest import copy_to
+    from ngm.tables.query import refusals
+
     with folder_written_whole(run.folder / FOLDER, marker="evidence.json") as part:
         for name in _ARRAYS:
             save_array(part / f"{name}.npy", getattr(evidence, name))
@@ -235,6 +236,8 @@ def _writable(values: ArrayLike) -> NDArray[np.object_]:
 
 def read_evidence(run: Run) -> Evidence | None:
     """What a run kept of its nodes; None where it kept nothing."""
+    from ngm.tables import read_table
+
     folder = run.folder / FOLDER
     if not (folder / "evidence.json").exists():
         return None

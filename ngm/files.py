@@ -236,3 +236,19 @@ def write_text(path: Path, text: str) -> None:
     """Writes `text` as UTF-8, whole or not at all."""
     with file_written_whole(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+def is_there(name: str | Path) -> bool:
+    """Whether there is such a file or folder; a query may be too long for a name, or hold what no name can."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_graph_folder(source: str | Path) -> bool:
+    """Whether a source is a folder that `save_graph`, `read_graph` or `Graph.save` wrote; a query is none."""
+    try:
+        return (Path(source) / "graph.json").is_file()
+    except (OSError, ValueError):
+        return False

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngm.choices import Influence, Scaling
 from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
 from ngm.edge_batch import EdgeBatch, EdgeKind, Totals
 from ngm.names import nearest
 from ngm.negatives import check_negatives
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
 
-Influence = Literal["both", "source", "target"]
-Scaling = Literal["sum", "mean"]
 NodeCost = Callable[[Tensor, Tensor], Tensor]
 
 

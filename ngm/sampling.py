@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.arguments import as_numbers, short_repr, whole_number
+from ngm.choices import Labels, Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
@@ -25,9 +26,7 @@ from ngm.ordering import edge_order
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
 
 Ids = NDArray[np.int64]
-Sampling = Literal["plain", "balanced"]
 Order = Literal["neighborhood", "random"]
-Labels = Literal["edges", "every_batch"]
 ORDERS = 4  # neighbourhood orders that epochs choose from
 KEPT_UP_TO = 1_000_000  # edges whose batches are kept ready, at some 180 bytes an edge
 NONE: Ids = np.zeros(0, dtype=np.int64)

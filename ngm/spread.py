@@ -22,10 +22,10 @@ from sparse_dot_topn import sp_matmul_topn
 from torch import Tensor
 from torch.nn import functional as F
 
+from ngm.choices import Influence
 from ngm.graph import Graph
 
 Solver = Literal["conjugate_gradient", "jacobi"]
-Influence = Literal["both", "source", "target"]
 OnStep = Callable[[int, float], None]
 SAFE_WEIGHTS = (1e-30, 1e30)  # sums of such weights, and one over these, are far from the ends of float32
 

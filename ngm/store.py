@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm import graph_files
 from ngm.arguments import as_path, flag, short_repr
-from ngm.files import beside, folder_written_whole
+from ngm.files import beside, folder_written_whole, is_graph_folder
 from ngm.graph import Graph
+from ngm.names import first_of
 from ngm.tables import Frame, Source, Table, read_table
 from ngm.tables.edge_files import Merge
 from ngm.tables.ends import check_node_ids
@@ -94,14 +95,6 @@ class GraphData:
         return np.array(found, dtype=np.int64)
 
 
-def is_graph_folder(source: str | Path) -> bool:
-    """Whether a source is a folder that `save_graph`, `read_graph` or `Graph.save` wrote; a query is none."""
-    try:
-        return (Path(source) / "graph.json").is_file()
-    except (OSError, ValueError):  # too long for a name, or with what no name can hold
-        return False
-
-
 def open_graph(folder: str | Path) -> GraphData:
     """Opens a graph folder with the ids, labels and columns of its nodes; `Graph.open` gives the edges alone.
 
@@ -172,11 +165,6 @@ def save_graph(
                 table.connection.cursor().execute(copy_to(table.sql, part / "nodes.parquet"))
         write_tables(part, id, label, counts or {})
     return open_graph(path)
-
-
-def first_of(words: Sequence[str], count: int = 3) -> str:
-    """The first few, and dots where there are more."""
-    return ", ".join(words[:count]) + (", ..." if len(words) > count else "")
 
 
 def _read_tables(file: Path) -> tuple[str | None, str | None, Counts]:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngm.choices import OptimizerName
 from ngm.collapse import STATISTICS, layer_records, layer_statistics, warn_of_collapse
 from ngm.collapse import CollapseWarning as CollapseWarning  # where it was before
 from ngm.distributed import (
@@ -26,13 +27,11 @@ from ngm.distributed import (
     sum_over_ranks,
     text_of_any,
 )
-from ngm.names import nearest
 from ngm.objective import Cost, NGMLoss
+from ngm.parameters import PARAMETERS
 from ngm.run import JSON, Run, load_tensors, save_tensors
 from ngm.sampling import EdgeLoader
 
-OptimizerName = Literal["adam", "adamw", "sgd"]
-OPTIMIZERS: tuple[OptimizerName, ...] = ("adam", "adamw", "sgd")
 Epoch: TypeAlias = dict[str, float]
 Evaluate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
 TERMS = ("supervised", "ll", "lu", "uu", "repulsion", "total", "h_norm", "h_spread")
@@ -323,20 +322,13 @@ def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _optimizer(name: str, network: nn.Module, rate: float, decay: float) -> torch.optim.Optimizer:
-    check_optimizer(name)
+    PARAMETERS["optimizer"].check("optimizer", name)
     parameters = [p for p in network.parameters() if p.requires_grad]
     if name == "adam":
         return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
     if name == "adamw":
         return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
     return torch.optim.SGD(parameters, lr=rate, momentum=0.9, weight_decay=decay, fused=True)
-
-
-def check_optimizer(name: str) -> None:
-    """Refuses an optimizer that is not in `OPTIMIZERS`."""
-    if name not in OPTIMIZERS:
-        known = ", ".join(OPTIMIZERS)
-        raise ValueError(f"unknown optimizer {name!r}{nearest(name, OPTIMIZERS)}; choose from {known}")
 
 
 def _evaluated(evaluate: Evaluate, network: nn.Module, epoch: int) -> Epoch:

@@ -63,12 +63,12 @@ SETTINGS = [
     ),
     (
         {"distance": "squared_l3"},
-        "unknown distance 'squared_l3' (did you mean 'squared_l2'?); choose from l1, l2, squared_l2, cosine, "
-        "cross_entropy, kl, js, or give a function",
+        "distance is 'squared_l3' (did you mean 'squared_l2'?); choose from l1, l2, squared_l2, cosine, "
+        "cross_entropy, kl, js, or give a function (k, d), (k, d) -> (k,)",
     ),
     (
         {"network": "fnn"},
-        "unknown network 'fnn' (did you mean 'ffnn'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, "
+        "network is 'fnn' (did you mean 'ffnn'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, "
         "lstm, or give a function (in_features, out_features) -> nn.Module",
     ),
     ({"network": lambda a, b: None}, "network(in_features, out_features) returned a NoneType; return an nn.Module"),
@@ -77,23 +77,23 @@ SETTINGS = [
         "network is a Linear that is made already; give a function (in_features, out_features) -> nn.Module, so that "
         "every fit starts afresh",
     ),
-    ({"optimizer": "adma"}, "unknown optimizer 'adma' (did you mean 'adam'?); choose from adam, adamw, sgd"),
-    ({"optimizer": "lion"}, "unknown optimizer 'lion'; choose from adam, adamw, sgd"),
-    ({"scaling": "max"}, "scaling is 'max'; choose 'sum' (Eq. 3 to the letter) or 'mean'"),
-    ({"sampling": "random"}, "sampling is 'random'; choose 'plain' or 'balanced'"),
+    ({"optimizer": "adma"}, "optimizer is 'adma' (did you mean 'adam'?); choose from adam, adamw, sgd"),
+    ({"optimizer": "lion"}, "optimizer is 'lion'; choose from adam, adamw, sgd"),
+    ({"scaling": "max"}, "scaling is 'max'; choose from sum, mean"),
+    ({"sampling": "random"}, "sampling is 'random'; choose from plain, balanced"),
     (
         {"sampling": "balanced", "labels": "edges"},
         "labels is 'edges', but sampling is 'balanced', which draws labelled rows by class; leave labels out, or set "
         "sampling='plain'",
     ),
-    ({"labels": "all"}, "labels is 'all'; choose 'edges' or 'every_batch'"),
-    ({"influence": "left"}, "influence is 'left'; choose 'both', 'source' or 'target'"),
+    ({"labels": "all"}, "labels is 'all'; choose from edges, every_batch"),
+    ({"influence": "left"}, "influence is 'left'; choose from both, source, target"),
     (
         {"influence": "source"},
         "influence is 'source', but graph 0 is undirected: its edges have no source; make the graph with "
         "directed=True, or leave influence at 'both'",
     ),
-    ({"dtype": "float16"}, "dtype is 'float16'; choose 'float32', 'float64', or None for that of x"),
+    ({"dtype": "float16"}, "dtype is 'float16' (did you mean 'float64'?); choose from float32, float64"),
     (
         {"dtype": "float64", "bfloat16": True},
         "bfloat16 is True, but float64 is never shortened to it; set dtype='float32'",
@@ -103,14 +103,14 @@ SETTINGS = [
     ({"epochs": 0}, "epochs is 0; it must be a whole number greater than 0"),
     ({"epochs": 2.5}, "epochs is 2.5; it must be a whole number greater than 0"),
     ({"batch_size": -1}, "batch_size is -1; it must be a whole number greater than 0"),
-    ({"learning_rate": 0}, "learning_rate is 0; it must be a number greater than 0"),
-    ({"learning_rate": "fast"}, "learning_rate is 'fast'; it must be a number greater than 0"),
-    ({"clip": -1.0}, "clip is -1.0; it must be a number greater than 0"),
-    ({"weight_decay": -0.1}, "weight_decay is -0.1; it must be at least 0"),
+    ({"learning_rate": 0}, "learning_rate is 0; it must be a finite number greater than 0"),
+    ({"learning_rate": "fast"}, "learning_rate is 'fast'; it must be a finite number greater than 0"),
+    ({"clip": -1.0}, "clip is -1.0; it must be a finite number greater than 0"),
+    ({"weight_decay": -0.1}, "weight_decay is -0.1; it must be a finite number of at least 0"),
     ({"device": "nowhere"}, "device is 'nowhere', which cannot be used here; 'cpu' always can"),
     ({"seed": -1}, "seed is -1; it must be a whole number of at least 0"),
     ({"seed": None}, "seed is None; it must be a whole number of at least 0"),
-    ({"dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
+    ({"dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 1"),
     ({"hidden": 8}, "hidden is 8; give the width of every hidden layer, such as (250, 100)"),
     ({"hidden": (8, 0)}, "hidden is (8, 0); every width is a whole number of at least 1"),
     ({"validation": [0, 7]}, "validation row 7 has no label; give rows whose y is known"),

@@ -16,6 +16,8 @@ import ngm
 # that it imports still stands above it.
 LAYERS = [
     "names",
+    "choices",
+    "parameters",
     "arguments",
     "pair_keys",
     "edge_lists",

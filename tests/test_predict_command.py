@@ -14,7 +14,8 @@ from rich.console import Console
 from sklearn.metrics import f1_score, r2_score
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load, save_graph
-from ngm.cli import predict, terminal
+from ngm.cli import terminal
+from ngm.cli.prediction import execution as predict
 from ngm.cli.prediction.predicted import Numbers
 from ngm.inputs import adjacency_rows, links
 from tests.commands import Run, runner

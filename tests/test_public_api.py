@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -47,6 +50,7 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "CoTraining.predict_proba": {"self": REQUIRED, "x": REQUIRED},
     "CoTraining.save": {"self": REQUIRED, "folder": REQUIRED},
     "load": {"folder": REQUIRED, "network": None},
+    "without_graph": {"model": REQUIRED, "y": REQUIRED},
     "NGMClassifier.export": {"self": REQUIRED, "format": "onnx", "file": None},
     "write_report": {"folder": REQUIRED, "others": (), "output": None},
     "sparse_graph": {"x": REQUIRED, "k": 5},
@@ -78,7 +82,8 @@ FIELDS: dict[str, set[str]] = {
     "Cost": {"supervised", "ll", "lu", "uu", "total"},
 }
 SETTINGS_AS = {"NGMRegressor": "NGMClassifier"}  # whose docstring refers to that of the other
-each = pytest.mark.parametrize("name", ngm.__all__)
+OWN_SIGNATURE = ("CollapseWarning", "EdgeKind")  # that of Python's own exceptions and enumerations
+each = pytest.mark.parametrize("name", sorted({*ngm.__all__} - {"__version__"}))
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
@@ -102,9 +107,28 @@ def test_public_names_are_sorted_and_there() -> None:
 
 
 def test_nothing_but_public_names_and_modules_of_ours_is_on_the_package() -> None:
-    public = {name: value for name, value in vars(ngm).items() if not name.startswith("_")}
+    public = {name: getattr(ngm, name) for name in dir(ngm)}
     modules = {n for n, value in public.items() if isinstance(value, ModuleType) and value.__name__ == f"ngm.{n}"}
     assert set(public) - modules == set(ngm.__all__)
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert ngm.__version__ == metadata.version("neural-graph-machines")
+
+
+def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'ngm' has no attribute 'NGMClasifier'$"):
+        _ = ngm.NGMClasifier
+    with pytest.raises(ImportError, match="NGMClasifier"):
+        from ngm import NGMClasifier  # noqa: F401
+
+
+def test_type_checkers_python_and_readers_are_told_the_same_names() -> None:
+    tree = ast.parse(Path(ngm.__file__).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    assert {alias.name: node.module for node in imports for alias in node.names} == ngm._HOMES
+    assert {*ngm._HOMES, "__version__"} == set(ngm.__all__)
 
 
 @each
@@ -129,7 +153,7 @@ def test_public_methods_are_documented(name: str) -> None:
 @each
 def test_every_argument_is_explained(name: str) -> None:
     text = (inspect.getdoc(getattr(ngm, SETTINGS_AS.get(name, name))) or "").partition("Args:\n")[2]
-    if name == "EdgeKind":  # an enumeration: its signature is Python's own
+    if name in OWN_SIGNATURE:
         return
     missing = [p for p in parameters(name) if not re.search(rf"(^ +{p}: |`{p}`)", text, re.MULTILINE)]
     assert missing == [], f"the docstring of {name} does not explain {', '.join(missing)}"
@@ -144,6 +168,12 @@ def test_leading_arguments_keep_their_order_and_defaults(name: str) -> None:
     assert [p.name for p in found[: len(promised)]] == list(promised)
     assert all(p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for p in found[: len(promised)])
     assert [p.name for p in found[len(promised) :] if p.default is REQUIRED] == []
+
+
+def test_the_loop_takes_a_network_a_loader_and_a_loss_and_is_told_how_long() -> None:
+    needed = [p for p in parameters("train").values() if p.default is REQUIRED]
+    assert [p.name for p in needed] == ["network", "loader", "loss", "epochs"]
+    assert needed[3].kind is inspect.Parameter.KEYWORD_ONLY
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -170,5 +200,5 @@ def test_estimators_start_from_seed_zero() -> None:
 
 @each
 def test_every_argument_has_a_type(name: str) -> None:
-    if name != "EdgeKind":
+    if name not in OWN_SIGNATURE:
         assert [p.name for p in parameters(name).values() if p.annotation is REQUIRED] == []

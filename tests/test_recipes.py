@@ -19,7 +19,7 @@ def test_what_the_estimator_leaves_open_is_as_the_recipe_says() -> None:
 
 
 def test_auto_is_the_default_of_estimators_and_of_the_command_alike() -> None:
-    assert NGMClassifier().recipe == NGMRegressor().recipe == settings()["recipe"].default == "auto"
+    assert NGMClassifier().recipe == NGMRegressor().recipe == settings()["recipe"].declared.default == "auto"
     option = get_args(settings()["recipe"].option().annotation)[1]
     assert option.show_default == "auto"
 
@@ -75,7 +75,7 @@ def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
 
 def test_an_unknown_recipe_is_refused_with_a_guess(data) -> None:
     x, y, graph = data
-    words = r"^unknown recipe 'strang' \(did you mean 'strong'\?\); choose from auto, paper, strong$"
+    words = r"^recipe is 'strang' \(did you mean 'strong'\?\); choose from auto, paper, strong$"
     with pytest.raises(ValueError, match=words):
         NGMClassifier(recipe="strang").fit(x, y, graph=graph)
 

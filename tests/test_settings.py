@@ -1,73 +1,168 @@
-"""The estimator's fields as options."""
+"""The declared settings: one place that the estimators, their docstrings, the checks and the options agree with."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from types import NoneType
+from typing import Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from ngm import NGMClassifier
-from ngm.cli import settings as module
-from ngm.cli.settings import explained, settings, with_options
+from ngm import NGMClassifier, NGMRegressor
+from ngm.cli.settings import settings, with_options
 from ngm.cli.training.told import Call, Told
+from ngm.distances import DISTANCES
+from ngm.methods.estimator import NGMEstimator
+from ngm.methods.recipes import RECIPES, TEXT_RECIPES
+from ngm.negatives import MAX_NEGATIVES
+from ngm.networks import NETWORKS
+from ngm.parameters import PARAMETERS, PLACEHOLDER, Interval, fill_in
 
 GIVEN_OTHERWISE = {"folder", "resume", "overwrite", "word_vectors"}
+X = np.eye(4, dtype=np.float32)
+estimators = pytest.mark.parametrize("kind", [NGMClassifier, NGMRegressor])
+each = pytest.mark.parametrize("name", PARAMETERS)
+RANGES = {name: p.interval for name, p in PARAMETERS.items() if p.interval is not None}
 
 
-def test_every_field_of_the_estimator_is_an_option_but_for_four() -> None:
-    assert set(settings()) == {f.name for f in fields(NGMClassifier)} - GIVEN_OTHERWISE
+def words_of(hint: object) -> tuple[object, ...]:
+    """The words of a `Literal` anywhere in a type."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return tuple(word for part in get_args(hint) for word in words_of(part))
+
+
+@estimators
+def test_every_field_is_declared_with_its_default_in_the_same_order(kind: type[NGMEstimator]) -> None:
+    assert {f.name: f.default for f in fields(kind)} == {name: p.default for name, p in PARAMETERS.items()}
+    assert [f.name for f in fields(kind)] == list(PARAMETERS)
+    assert all(f.default_factory is MISSING for f in fields(kind))
+
+
+@each
+def test_declared_types_and_words_are_those_of_the_fields(name: str) -> None:
+    hint, declared = get_type_hints(NGMEstimator)[name], PARAMETERS[name]
+    members = get_args(hint) or (hint,)
+    assert (NoneType in members) == (declared.default is None)
+    if words_of(hint):
+        assert (declared.choices, declared.kind) == (words_of(hint), str)
+    elif declared.kind not in (tuple, dict):
+        plain = [m for m in members if m in (bool, int, float, str)]
+        assert declared.kind in (plain or [str])
+    assert declared.default is None or isinstance(declared.default, declared.kind)
+
+
+def test_words_that_other_modules_look_up_are_the_declared_ones() -> None:
+    assert PARAMETERS["distance"].choices == tuple(DISTANCES)
+    assert PARAMETERS["network"].choices == tuple(NETWORKS)
+    assert PARAMETERS["recipe"].choices == tuple(RECIPES) == tuple(TEXT_RECIPES)
+    assert PARAMETERS["negatives"].interval == Interval(0, MAX_NEGATIVES)
+
+
+@each
+def test_help_names_every_word_to_choose_from(name: str) -> None:
+    assert [word for word in PARAMETERS[name].choices if f'"{word}"' not in PARAMETERS[name].help] == []
+    assert re.fullmatch(r'["A-Z].*[.)]', PARAMETERS[name].help), "a sentence, which ends as such"
+
+
+def outside(interval: Interval) -> list[float]:
+    """The numbers next to an interval, and those that are in none."""
+    below = interval.low if interval.open_low else interval.low - 1
+    above = interval.high if interval.open_high else interval.high + 1
+    return [below, above, float("nan")]
+
+
+def inside(interval: Interval) -> float:
+    return interval.low + 0.5 if interval.high == 1 else interval.low + 1
+
+
+@estimators
+@pytest.mark.parametrize("name", RANGES)
+def test_fit_refuses_numbers_outside_the_declared_range(kind: type[NGMEstimator], name: str) -> None:
+    for value in outside(RANGES[name]):
+        given = (value,) if name == "hidden" else value
+        with pytest.raises(ValueError, match=rf"^{name} is {re.escape(repr(given))}; "):
+            kind(**{name: given}).fit(X, [0.0, 1.0, 0.0, 1.0])
+    declared = PARAMETERS[name]
+    assert declared.admits(int(inside(RANGES[name])) if declared.kind in (int, tuple) else inside(RANGES[name]))
+    assert not declared.admits("1")
+    assert declared.admits(2.5) == (declared.kind is float and 2.5 in RANGES[name])
+
+
+@estimators
+@pytest.mark.parametrize("name", [name for name, p in PARAMETERS.items() if p.choices])
+def test_fit_refuses_words_that_are_not_declared(kind: type[NGMEstimator], name: str) -> None:
+    for value in ("qqq", ["auto"], 3, np.zeros(2)):
+        with pytest.raises(ValueError, match=rf"^{name} is {re.escape(repr(value))}; choose from "):
+            kind(**{name: value}).fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("interval", "words", "within", "without"),
+    [
+        (Interval(0), "at least 0", [0, 10**400, 0.5], [-1e-9, float("inf"), float("nan")]),
+        (Interval(0, open_low=True), "greater than 0", [1e-300, 7], [0, float("inf"), float("nan")]),
+        (Interval(0, 1, open_high=True), "at least 0 and below 1", [0, 0.999], [1, -0.1, float("nan")]),
+        (Interval(0, 100), "at least 0 and at most 100", [0, 100], [100.5, -1, float("nan")]),
+    ],
+)
+def test_intervals_hold_what_they_say(
+    interval: Interval, words: str, within: list[float], without: list[float]
+) -> None:
+    assert str(interval) == words
+    assert all(number in interval for number in within)
+    assert not any(number in interval for number in without)
+
+
+@estimators
+def test_the_docstring_lists_every_setting_once_with_its_range(kind: type[NGMEstimator]) -> None:
+    text = inspect.getdoc(kind) or ""
+    listed = text.partition("\nArgs:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^ {4}(\w+): ", listed, re.MULTILINE) == list(PARAMETERS)
+    assert "    clip: Largest norm of the gradient. Greater than 0.\n" in listed
+    assert "nn.Module." in listed
+    assert PLACEHOLDER not in text
+    assert max(map(len, listed.splitlines())) <= 120
+
+
+def test_the_list_takes_the_indentation_of_its_place() -> None:
+    filled = fill_in("One.\n\n        Args:\n            {settings}\n\n        Two.")
+    assert filled.startswith(
+        'One.\n\n        Args:\n            hidden: Widths of the hidden layers of network "ffnn".'
+    )
+    assert "\n            alpha_ll: Weight" in filled
+    assert "\n                says (0 for" in filled
+    assert filled.endswith("is refused.\n\n        Two.")
+    assert fill_in("no list here") == "no list here"
+
+
+def test_classes_are_left_alone_where_python_drops_docstrings() -> None:
+    lines = ["from ngm.parameters import with_settings", "@with_settings", "class A:", "    'A {settings}'"]
+    code = "\n".join([*lines, "print(A.__doc__)"])
+    for option, expected in (("-OO", "None"), ("-B", "A {settings}")):
+        done = subprocess.run([sys.executable, option, "-c", code], capture_output=True, text=True)
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_every_setting_is_an_option_but_for_four() -> None:
+    assert set(settings()) == set(PARAMETERS) - GIVEN_OTHERWISE
     own = {f.name for record in (Told, Call) for f in fields(record)}
     assert not own & set(settings())
     assert {"output", "resume", "vectors"} <= own  # what the three are called
 
 
-def test_every_field_is_explained_in_the_docstring_and_so_in_help() -> None:
-    said = explained(NGMClassifier)
-    assert set(said) == {f.name for f in fields(NGMClassifier)}
-    assert said["batch_size"] == (
-        "Edges in a batch (labelled rows where no edge is used). None: 512, and 128 for texts."
-    )
-
-
-def test_what_is_left_out_of_help_is_in_the_docstring() -> None:
-    everything = " ".join((inspect.getdoc(NGMClassifier) or "").split())
-    for part in module._IN_PYTHON:
-        assert part in everything
-
-
-def test_help_does_not_speak_python() -> None:
-    said = {name: s.option().annotation.__metadata__[0].help for name, s in settings().items()}
+def test_options_say_what_is_declared_and_do_not_speak_python() -> None:
+    said = {name: s.option().annotation.__metadata__[0].help.replace("\\[", "[") for name, s in settings().items()}
+    assert said == {name: PARAMETERS[name].text for name in settings()}
     for name, text in said.items():
         assert not re.search(r"\b(None|True|False|nn|x is|mask|function)\b", text), name
-    assert said["batch_size"] == (
-        "Edges in a batch (labelled rows where no edge is used). Where not given: 512, and 128 for texts."
-    )
-    assert said["dtype"] == '"float32" or "float64"; float32 where not given.'
-
-
-def test_types_are_those_of_the_fields() -> None:
-    kinds = {name: s.kind for name, s in settings().items()}
-    assert {name for name, kind in kinds.items() if kind is bool} == {"bfloat16"}
-    assert {name for name, kind in kinds.items() if kind is int} == {
-        "epochs",
-        "batch_size",
-        "patience",
-        "seed",
-        "max_words",
-    }
-    assert [name for name, kind in kinds.items() if kind is tuple] == ["hidden"]
-    assert kinds["alpha_ll"] is kinds["validation"] is kinds["clip"] is float
-    choices = {name: tuple(s.choices) for name, s in settings().items() if s.choices}
-    assert choices["recipe"] == ("auto", "paper", "strong")
-    assert choices["dtype"] == ("float32", "float64")
-    assert set(choices) == {
-        *("network", "recipe", "distance", "optimizer", "influence", "scaling", "sampling", "labels", "dtype"),
-        "input_scaling",
-    }
 
 
 def test_options_reach_the_function_as_the_fields_take_them() -> None:
@@ -93,7 +188,9 @@ def test_options_reach_the_function_as_the_fields_take_them() -> None:
         ("epochs", "ten", "x is 'ten'; give a whole number"),
         ("epochs", True, "x is True; give a whole number"),
         ("epochs", 2.5, "x is 2.5; give a whole number"),
+        ("epochs", 0, "x is 0; it must be a whole number greater than 0"),
         ("clip", "1", "x is '1'; give a number"),
+        ("cut", 1, "x is 1; it must be a number of at least 0 and below 1"),
         ("alpha_ll", [0.1, 0.2], "x is [0.1, 0.2]; give a number, since there is one graph"),
         ("bfloat16", 1, "x is 1; give true or false"),
         ("layer", 3, "x is 3; give a text"),
@@ -101,6 +198,7 @@ def test_options_reach_the_function_as_the_fields_take_them() -> None:
         ("hidden", [2.5], "x is [2.5]; give whole numbers, such as 250,100"),
         ("hidden", 5, "x is 5; give whole numbers, such as 250,100"),
         ("sampling", "balance", "x is 'balance' (did you mean 'balanced'?); choose from plain, balanced"),
+        ("network", "fnn", f"x is 'fnn' (did you mean 'ffnn'?); choose from {', '.join(NETWORKS)}"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused(name: str, value: object, message: str) -> None:

@@ -76,7 +76,7 @@ def test_texts_that_cannot_be_are_refused(model: NGMClassifier, x: object, text:
 SETTINGS: list[tuple[dict[str, object], str]] = [
     (
         {"network": "charcnn-tiny"},
-        "unknown network 'charcnn-tiny' (did you mean 'charcnn'?); choose from ffnn, charcnn, "
+        "network is 'charcnn-tiny' (did you mean 'charcnn'?); choose from ffnn, charcnn, "
         "charcnn-small, charcnn-large, lstm, or give a function (in_features, out_features) -> nn.Module",
     ),
     (
@@ -104,7 +104,7 @@ SETTINGS: list[tuple[dict[str, object], str]] = [
         {"network": "ffnn", "thesaurus": SYNONYMS},
         "thesaurus is set, but it is for networks that read texts: charcnn, charcnn-small, charcnn-large, lstm",
     ),
-    ({"network": "lstm", "dropout": 1.0}, "dropout is 1.0; it must be at least 0 and below 1"),
+    ({"network": "lstm", "dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 1"),
     (
         {"network": "lstm", "recipe": "strong"},
         "recipe is 'strong', which learns from a graph; give graph=, or set recipe='paper'",

@@ -60,7 +60,7 @@ WRONG = [
         (*TRAIN, "--vectors", "wide.txt"),
         "wide.txt, line 2, has 3 numbers and line 1 has 2; all words need the same width",
     ),
-    ((*TRAIN, "--epochs", "0"), "epochs is 0; it must be a whole number greater than 0"),
+    ((*TRAIN, "--epochs", "0"), "--epochs is 0; it must be a whole number greater than 0"),
     ((*TRAIN, "-o", "mine"), "mine holds other files and no run; name a new or empty folder"),
     (
         ("train", "one.csv", *TRAIN[2:]),

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ngm.build.exact import Step
-from ngm.build.neighbors import Neighbors, Search, nearest_neighbors
-from ngm.build.space import Metric
-from ngm.build.weights import FLOOR, Join, Weight, check_edge_options, edge_weights, limit_degree, mutual
+from ngm.build.neighbors import Neighbors, nearest_neighbors
+from ngm.build.weights import FLOOR, Join, check_edge_options, edge_weights, limit_degree, mutual
+from ngm.choices import Metric, Search, Weight
 from ngm.graph import Graph
 
 __all__ = ["FLOOR", "Metric", "knn_graph", "neighbor_graph"]

@@ -12,9 +12,9 @@ from torch import Tensor
 from ngm.arguments import real_number, whole_number
 from ngm.build.approximate import approximate_neighbors
 from ngm.build.exact import Step, exact_neighbors
-from ngm.build.space import Metric, space_of
+from ngm.build.space import space_of
+from ngm.choices import Metric, Search
 
-Search = Literal["auto", "exact", "approximate"]
 EXACT_UP_TO = 100_000  # rows; where the two take about as long, see docs/architecture.md
 _SAMPLE = 500  # rows on which recall is estimated
 

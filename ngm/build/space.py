@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.arguments import as_array, as_numbers
+from ngm.choices import Metric
 
-Metric = Literal["cosine", "euclidean", "inner_product"]
 METRICS = ("cosine", "euclidean", "inner_product")
 _ROWS_AT_ONCE = 65_536  # rows of the input that are turned to float32 together
 

@@ -12,7 +12,8 @@ from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import Neighbors
 from ngm.build.space import check_k, check_real
-from ngm.build.weights import Join, Weight, check_edge_options
+from ngm.build.weights import Join, check_edge_options
+from ngm.choices import Weight
 from ngm.graph import Graph
 
 _ROWS_AT_ONCE = 2048

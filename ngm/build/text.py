@@ -16,11 +16,11 @@ from torch import Tensor
 from ngm.arguments import flag, whole_number
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
-from ngm.build.neighbors import Search, nearest_neighbors
+from ngm.build.neighbors import nearest_neighbors
 from ngm.build.reading import row_numbers
-from ngm.build.space import Metric
 from ngm.build.sparse import sparse_neighbors
-from ngm.build.weights import Join, Weight, check_edge_options
+from ngm.build.weights import Join, check_edge_options
+from ngm.choices import Metric, Search, Weight
 from ngm.graph import Graph
 from ngm.text.vectors import WordVectors, document_vectors
 from ngm.text.words import checked_texts, tfidf_rows, words_of

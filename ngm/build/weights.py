@@ -8,11 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from ngm.build.space import Metric
+from ngm.choices import Metric, Weight
 from ngm.graph import Graph
 
 Join = Literal["union", "mutual"]
-Weight = Literal["similarity", "self_tuned", "binary"]
 FLOOR = 1e-6  # weight of a node's best edge where its similarity is not above 0
 _EDGES_AT_ONCE = 65_536  # edges that are Python numbers at a time
 

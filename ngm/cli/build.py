@@ -7,26 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import dropwhile
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
-import scipy.sparse as sp
 import typer
 from rich.bar import Bar as Drawn
 from rich.markup import escape
 from rich.table import Table as Shown
 
-from ngm.build.neighbors import Search
-from ngm.build.reading import MATRICES, column_rows, column_texts, distinct_ids, read_matrix
-from ngm.build.space import Metric
-from ngm.build.summary import Summary, summarize
-from ngm.build.text import Rows, rows_graph, text_rows
-from ngm.build.weights import Join, Weight, check_edge_options
+from ngm.choices import Metric, Search, Weight
 from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
-from ngm.files import check_writable
 from ngm.names import nearest
-from ngm.store import save_graph
-from ngm.tables import Table, read_table
-from ngm.tables.overlap import check_folder_apart
+
+if TYPE_CHECKING:
+    from ngm.build.summary import Summary
+    from ngm.build.text import Rows
+    from ngm.build.weights import Join
+    from ngm.tables import Table
 
 _PERCENT = 100
 _RECALL, _SEED = 0.98, 0  # where not given
@@ -72,6 +68,18 @@ def build_command(
     """
     start = time.perf_counter()
     _check(metric, weight, search, output)
+    import scipy.sparse as sp
+
+    from ngm.build.reading import MATRICES, read_matrix
+    from ngm.build.summary import summarize
+    from ngm.build.text import Rows, rows_graph
+    from ngm.build.weights import check_edge_options
+    from ngm.files import check_writable
+    from ngm.store import save_graph
+    from ngm.tables import read_table
+    from ngm.tables.overlap import check_folder_apart
+
+    check_writable(output)
     check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
     join: Join = "mutual" if mutual else "union"
     check_edge_options(metric, join, weight, max_degree)
@@ -93,11 +101,11 @@ def build_command(
         built = rows_graph(
             rows,
             k,
-            metric=cast(Metric, metric),
+            metric=cast("Metric", metric),
             join=join,
-            weight=cast(Weight, weight),
+            weight=cast("Weight", weight),
             max_degree=max_degree,
-            search=cast(Search, search),
+            search=cast("Search", search),
             recall=_RECALL if recall is None else recall,
             seed=_SEED if seed is None else seed,
             on_step=_Percent(step),
@@ -119,7 +127,6 @@ def _check(metric: str, weight: str, search: str, output: Path) -> None:
             raise ValueError(f"--{option} is {value!r}{nearest(value, get_args(choice))}; choose from {_words(choice)}")
     if output.exists() and not (output / "graph.json").exists() and (output.is_file() or any(output.iterdir())):
         raise FileExistsError(f"{output} exists and has no graph.json; name a new or empty folder")
-    check_writable(output)
 
 
 class _Percent:
@@ -143,6 +150,9 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
 
 def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> Rows:
     """The rows to compare, from the columns that were named."""
+    from ngm.build.reading import column_rows, column_texts
+    from ngm.build.text import Rows, text_rows
+
     if text is None and columns is None:
         raise ValueError(f"give --text or --columns; the columns of {table.name} are {', '.join(table.columns)}")
     if text is not None and columns is not None:
@@ -160,6 +170,8 @@ def _names(given: str, table: Table) -> list[str]:
 
 def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
     """Sees that ids and labels are there before the long part starts."""
+    from ngm.build.reading import distinct_ids
+
     if id_column is not None:
         distinct_ids(table, id_column)
     if label is not None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
-from ngm.diagnosis import Diagnosis, diagnose
-from ngm.diagnosis.records import Agreement
-from ngm.names import nearest
-from ngm.store import GraphData, open_graph
+
+if TYPE_CHECKING:
+    from ngm.diagnosis.records import Agreement, Diagnosis
+    from ngm.store import GraphData
 
 _PAIRS_SHOWN = 10
 _BAR = 30  # characters
@@ -38,10 +36,14 @@ def check_command(
 
     Example:  ngm check graph/ --label topic --columns vector
     """
+    from ngm.cli.reading import node_inputs, node_labels
+    from ngm.diagnosis import diagnose
+    from ngm.store import open_graph
+
     with _status("looking at the graph", quiet=as_json):
         data = open_graph(folder)
-        y = _labels(data, folder, label)
-        x = None if columns is None else _inputs(data, folder, columns.split(","))
+        y = node_labels(data, folder, label)
+        x = None if columns is None else node_inputs(data, folder, columns.split(","))
         found = diagnose(data.graph, y, x, seed=seed)
     if as_json:
         print_json({"folder": str(folder), **found.as_json()})
@@ -51,50 +53,6 @@ def check_command(
 
 def _status(words: str, quiet: bool) -> AbstractContextManager[object]:
     return nullcontext() if quiet or not err.is_terminal else err.status(words)
-
-
-def _labels(data: GraphData, folder: Path, label: str | None) -> NDArray[np.generic]:
-    if label is not None:
-        found = _column(data, folder, label)
-        if found.dtype == object and any(isinstance(value, list | np.ndarray) for value in found):
-            raise ValueError(f"column {label!r} of {folder} holds lists; give a column with one label per node")
-        return found
-    if data.y is None:
-        there = f"; its columns are {', '.join(data.columns)}" if data.columns else ""
-        raise ValueError(f"{folder} does not say which column holds the labels: give --label{there}")
-    return data.y
-
-
-def _column(data: GraphData, folder: Path, name: str) -> NDArray[np.generic]:
-    if name not in data.columns:
-        there = f"its columns are {', '.join(data.columns)}" if data.columns else "it has no node columns"
-        raise ValueError(f"{folder} has no column {name!r}{nearest(name, data.columns)}; {there}")
-    return data.column(name)
-
-
-def _inputs(data: GraphData, folder: Path, names: list[str]) -> NDArray[np.floating]:
-    """(n, d) of columns of numbers, each scaled to mean 0 and deviation 1, and of vectors, which stay as they are."""
-    return np.concatenate([_numbers(_column(data, folder, name.strip()), name.strip()) for name in names], axis=1)
-
-
-def _numbers(values: NDArray[np.generic], name: str) -> NDArray[np.floating]:
-    try:
-        if values.dtype.kind == "O" and any(isinstance(v, np.ndarray | list | tuple) for v in values):
-            return np.array([np.asarray(v, dtype=np.float32) for v in values.tolist()])  # refuses unequal lengths
-        numbers = values.astype(np.float64)
-    except (ValueError, TypeError):
-        raise ValueError(
-            f"column {name!r} holds {str(values[0])[:30]!r} and the like, which cannot be x; give columns of numbers, "
-            "or of vectors of one length"
-        ) from None
-    missing = np.flatnonzero(~np.isfinite(numbers))
-    if len(missing):
-        raise ValueError(
-            f"column {name!r} has no number in {len(missing):,} rows, row {missing[0]} the first; fill them in, or "
-            "leave the column out"
-        )
-    scaled: NDArray[np.floating] = (numbers - numbers.mean()) / (numbers.std() or 1.0)
-    return scaled[:, None]
 
 
 def _show(found: Diagnosis, data: GraphData) -> None:

@@ -6,17 +6,17 @@ import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table as Shown
 
-from ngm import datasets
 from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
-from ngm.files import file_written_whole
-from ngm.run import JSON
-from ngm.text.encoders import minilm
+
+if TYPE_CHECKING:
+    from ngm.datasets import Dataset
+    from ngm.run import JSON
 
 
 @app.command("datasets")
@@ -41,6 +41,9 @@ def datasets_command(
         return
     if output is not None:
         raise ValueError("--output is for a data set that is written as tables; name one, such as messages")
+    from ngm import datasets
+    from ngm.text.encoders import minilm
+
     if fetch is not None:
         with download(quiet=as_json) as progress:
             if fetch in minilm.PRECISIONS:
@@ -49,7 +52,7 @@ def datasets_command(
                 datasets.load(fetch, progress)
     records = datasets.available()
     if as_json:
-        print_json({"datasets": [asdict(record) for record in records], "encoders": cast(JSON, _encoders())})
+        print_json({"datasets": [asdict(record) for record in records], "encoders": cast("JSON", _encoders())})
         return
     shown = Shown()
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
@@ -67,6 +70,8 @@ def datasets_command(
 
 def _encoders() -> list[dict[str, JSON]]:
     """Sentence encoders that have files, and where these are now."""
+    from ngm.text.encoders import minilm
+
     what = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
     return [
         {"name": name, "what": what[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
@@ -79,6 +84,8 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
         raise ValueError(f"both {name} and --fetch {fetch} are given; a data set that is written is fetched anyway")
     if output.is_file():
         raise FileExistsError(f"--output is {str(output)!r}, which is a file; name a folder")
+    from ngm import datasets
+
     with download(quiet=as_json) as progress:
         data = datasets.load(name, progress)
     files = _written(data, output)
@@ -91,10 +98,13 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
         out.print(escape(data.note), highlight=False, soft_wrap=True)
 
 
-def _written(data: datasets.Dataset, folder: Path) -> list[Path]:
+def _written(data: Dataset, folder: Path) -> list[Path]:
     """Writes the tables, and leaves files of the same names alone that hold anything else."""
+    from ngm.datasets import write_tables
+    from ngm.files import file_written_whole
+
     with tempfile.TemporaryDirectory() as place:
-        files = datasets.write_tables(data, place)
+        files = write_tables(data, place)
         for file in files:
             there = folder / file.name
             if there.exists() and (there.is_dir() or there.read_bytes() != file.read_bytes()):

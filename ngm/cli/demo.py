@@ -11,8 +11,6 @@ from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json, spread
-from ngm.report import write_report
-from ngm.reproduce import demo
 
 
 @app.command("demo")
@@ -27,6 +25,9 @@ def demo_command(
 
     Example:  ngm demo --seeds 3
     """
+    from ngm.report import write_report
+    from ngm.reproduce import demo
+
     total = 2 * seeds * len(demo.LABELS_PER_CLASS) + 1
     with bar(total, quiet=as_json) as step:
         result = demo.run(folder, seeds, on_fit=lambda: step("training"), overwrite=overwrite)

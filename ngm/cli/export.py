@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
-from ngm.features import Features
-from ngm.files import check_writable
-from ngm.methods.exporting import Exported, export, format_of
-from ngm.methods.saving import load
-from ngm.run import JSON, Run
+
+if TYPE_CHECKING:
+    from ngm.methods.exporting import Exported
+    from ngm.run import JSON
 
 _CLASSES_SHOWN = 10
 
@@ -32,6 +31,10 @@ def export_command(
 
     Example:  ngm export run/ -o model.onnx
     """
+    from ngm.files import check_writable
+    from ngm.methods.exporting import export, format_of
+    from ngm.methods.saving import load
+
     kind = format_of(output)
     if kind is None:
         raise ValueError(f"--output is {str(output)!r}; name a file that ends in .onnx, or in .pt2 for torch.export")
@@ -53,6 +56,9 @@ def export_command(
 
 def _vectors(folder: Path) -> dict[str, JSON]:
     """Which encoders make the rows that the network takes; nothing where it does not read vectors of texts."""
+    from ngm.features import Features
+    from ngm.run import Run
+
     features = Features.open(Run.open(folder))
     if features is None or features.vectors is None:
         return {}

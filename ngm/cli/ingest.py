@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json
-from ngm.run import JSON
-from ngm.store import GraphData, read_graph
-from ngm.tables.edge_files import Merge
-from ngm.tables.ingest import STEPS, Counts, Dangling
+
+if TYPE_CHECKING:
+    from ngm.run import JSON
+    from ngm.store import GraphData
+    from ngm.tables.edge_files import Merge
+    from ngm.tables.ingest import Counts, Dangling
 
 _CLASSES_SHOWN = 8
 _RULES = {"max": "the largest", "sum": "the sum", "mean": "the mean"}
@@ -50,6 +52,9 @@ def ingest_command(
 
     Example:  ngm ingest --nodes nodes.parquet --edges edges.csv --label topic -o graph/
     """
+    from ngm.store import read_graph
+    from ngm.tables.ingest import STEPS
+
     started = time.perf_counter()
     with bar(len(STEPS), quiet=as_json) as step:
         data = read_graph(
@@ -61,8 +66,8 @@ def ingest_command(
             weight=weight,
             label=label,
             directed=directed,
-            merge=cast(Merge, merge),
-            dangling=cast(Dangling, dangling),
+            merge=cast("Merge", merge),
+            dangling=cast("Dangling", dangling),
             delimiter=None if delimiter is None else _SPOKEN.get(delimiter, delimiter),
             header=header,
             folder=output,
@@ -71,7 +76,7 @@ def ingest_command(
         )
     seconds = time.perf_counter() - started
     if as_json:
-        counts = cast(dict[str, JSON], dict(data.counts))
+        counts = cast("dict[str, JSON]", dict(data.counts))
         print_json({"folder": str(output), "directed": directed, **counts, "seconds": round(seconds, 3)})
     else:
         _show(data, seconds, output)

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.markup import escape
@@ -21,8 +22,10 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from ngm.cli.terminal import err
-from ngm.methods.estimator import NGMEstimator
-from ngm.training import Epoch
+
+if TYPE_CHECKING:
+    from ngm.methods.estimator import NGMEstimator
+    from ngm.training import Epoch
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _METRICS = {

@@ -6,19 +6,16 @@ import math
 import webbrowser
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
-from ngm.files import write_text
-from ngm.report import check_output
-from ngm.report.contents import page_of
-from ngm.report.images import check_images, write_images
-from ngm.report.page import Page, Section, Shown
-from ngm.report.render import render
-from ngm.run import JSON
+
+if TYPE_CHECKING:
+    from ngm.report.page import Page, Section, Shown
+    from ngm.run import JSON
 
 _VERDICTS = {"good": "green", "bad": "red", "open": "yellow"}
 
@@ -48,6 +45,12 @@ def report_command(
 
     Plots for a paper:  ngm report run/ --plots plots/ --format svg
     """
+    from ngm.files import write_text
+    from ngm.report import check_output
+    from ngm.report.contents import page_of
+    from ngm.report.images import check_images, write_images
+    from ngm.report.render import render
+
     file = folder / "report.html" if output is None else output
     if output is not None or folder.is_dir():  # else it is no run folder, which is said below
         check_output(file)

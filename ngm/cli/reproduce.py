@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.markup import escape
 
+from ngm.choices import Citations, Intents
 from ngm.cli.shown import show_articles, show_blogcatalog, show_citations, show_intents
 from ngm.cli.terminal import AsJson, Debug, app, bar, download, out, print_json
 from ngm.names import nearest
-from ngm.reproduce import TABLES, Table, ag_news, blogcatalog, intents, pubmed
-from ngm.reproduce.plot import check_plot, draw
-from ngm.reproduce.scores import Scores
+
+if TYPE_CHECKING:
+    from ngm.reproduce.table import Table
 
 _OPTIONS = {
     "ag-news": ("--curve", "--plot"),
@@ -27,7 +29,7 @@ _SEEDS = {"ag-news": 3, "blogcatalog": 10, "intents": 5, "pubmed": 10}
 
 @app.command("reproduce")
 def reproduce_command(
-    table: Annotated[str, typer.Argument(help=f"One of: {', '.join(TABLES)}.")],
+    table: Annotated[str, typer.Argument(help=f"One of: {', '.join(_OPTIONS)}.")],
     rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds per row (ag-news 3, intents 5, others 10); blogcatalog: splits.")
@@ -35,7 +37,9 @@ def reproduce_command(
     quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
     dataset: Annotated[
         str | None,
-        typer.Option(help=f"pubmed: {', '.join(pubmed.DATASETS)}; intents: {', '.join(intents.DATASETS)}, or all."),
+        typer.Option(
+            help=f"pubmed: {', '.join(get_args(Citations))}; intents: {', '.join(get_args(Intents))}, or all."
+        ),
     ] = None,
     setting: Annotated[str, typer.Option(help="pubmed: inductive, transductive, or both.")] = "both",
     curve: Annotated[bool, typer.Option("--curve", help="pubmed, ag-news: accuracy against labels.")] = False,
@@ -53,8 +57,8 @@ def reproduce_command(
 
     Example:  ngm reproduce pubmed --rows ffnn,ngm,ours --seeds 10
     """
-    if table not in TABLES:
-        raise ValueError(f"unknown table {table!r}{nearest(table, TABLES)}; choose from {', '.join(TABLES)}")
+    if table not in _OPTIONS:
+        raise ValueError(f"unknown table {table!r}{nearest(table, _OPTIONS)}; choose from {', '.join(_OPTIONS)}")
     given = {
         "--dataset": dataset is not None,
         "--setting": setting != "both",
@@ -72,6 +76,8 @@ def reproduce_command(
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
     if plot is not None:
+        from ngm.reproduce.plot import check_plot
+
         check_plot(plot)
     if table == "blogcatalog":
         _blogcatalog(wanted, count, quick, train, keep, as_json)
@@ -86,6 +92,9 @@ def reproduce_command(
 def _blogcatalog(
     rows: list[str] | None, seeds: int, quick: bool, train: str | None, keep: Path | None, as_json: bool
 ) -> None:
+    from ngm.reproduce import blogcatalog
+    from ngm.reproduce.scores import Scores
+
     try:
         shares = None if train is None else [int(share) for share in train.split(",")]
     except ValueError:
@@ -112,6 +121,9 @@ def _citations(
     keep: Path | None,
     as_json: bool,
 ) -> None:
+    from ngm.reproduce import pubmed
+    from ngm.reproduce.scores import Scores
+
     if setting not in (*pubmed.SETTINGS, "both"):
         raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
     if curve and setting == "transductive":
@@ -134,6 +146,9 @@ def _citations(
 def _articles(
     rows: list[str] | None, seeds: int, quick: bool, curve: bool, plot: Path | None, keep: Path | None, as_json: bool
 ) -> None:
+    from ngm.reproduce import ag_news
+    from ngm.reproduce.scores import Scores
+
     ag_news.check(rows or ())
     total = ag_news.count(rows, seeds, quick, curve)
     with download(quiet=as_json) as progress, bar(total, quiet=as_json) as step:
@@ -145,6 +160,9 @@ def _articles(
 def _intents(
     rows: list[str] | None, seeds: int, quick: bool, dataset: str | None, keep: Path | None, as_json: bool
 ) -> None:
+    from ngm.reproduce import intents
+    from ngm.reproduce.scores import Scores
+
     names = list(intents.DATASETS) if dataset in (None, "all") else [str(dataset)]
     keys = rows or list(intents.METHODS)
     intents.check(keys, names)
@@ -157,7 +175,9 @@ def _intents(
 def _shown(table: Table, show: Callable[[Table], None], plot: Path | None, as_json: bool) -> None:
     """Draws the table if asked to, and prints it in one form or the other."""
     if plot is not None and table.rows:
-        draw(Table(table.name, [row for row in table.rows if row.metric == "accuracy"], table.notes), plot)
+        from ngm.reproduce.plot import draw
+
+        draw(replace(table, rows=[row for row in table.rows if row.metric == "accuracy"]), plot)
     if as_json:
         print_json(table.as_json())
         return

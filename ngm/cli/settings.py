@@ -1,22 +1,18 @@
-"""The estimator's fields as options of a command: names, types, defaults and help are those of `NGMClassifier`."""
+"""The settings of the estimators as options of a command: types, defaults, ranges and help are those declared."""
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import Parameter, Signature
-from types import NoneType
-from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, get_args, get_type_hints
 
 import typer
 from rich.markup import escape
 
-from ngm.distances import DISTANCES
-from ngm.methods.classifier import NGMClassifier
-from ngm.names import nearest
-from ngm.networks import NETWORKS
+from ngm.parameters import PARAMETERS
+from ngm.parameters import Parameter as Declared
 
 PANEL = "Settings of the estimator"
 _ELSEWHERE = ("folder", "resume", "overwrite", "word_vectors")  # options of the command, the last as --vectors
@@ -35,48 +31,23 @@ _NEXT = (
     "optimizer",
     "distance",
 )
-_NAMES: dict[str, Sequence[str]] = {"distance": tuple(DISTANCES), "network": tuple(NETWORKS)}
 _SHOWN = {  # where the command's default is not the field's
     "validation": "0.1; none below 30 labels a class, unless --control or --patience need some",
-}
-_IN_PYTHON = {  # parts of the docstring that are not for the command line -> what is said there
-    "; or a function (in_features, out_features) -> nn.Module": "",
-    ", or a function": "",
-    "; a list gives one per graph. None, here and below: as": ". Where not given, here and below: as",
-    "Where all three are None": "Without all three",
-    "Settings that are None are": "Settings that are not given are",
-    "File or `Thesaurus`: training texts get other synonyms in every epoch. None: they stay as they are": (
-        "File of synonyms: training texts get others of them in every epoch"
-    ),
-    "None: 512, and": "Where not given: 512, and",
-    "None: as the labels": "Where not given: as the labels",
-    "None: unit rows": "Where not given: unit rows",
-    "; by default as x is, so give x as float32 where speed matters": "; float32 where not given",
-    ", ids or mask of labelled rows, or a pair (x, y)": "",
-    "{class: share}, or shares in the order of `classes_`": "ham=0.9,spam=0.1",
 }
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "whole numbers"}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of the estimator.
+    """A setting by its name, as the command line and `config.json` give it.
 
     Args:
-        name: Of the field.
-        kind: Type of a value on the command line; tuple for whole numbers with commas between, dict for name=number.
-        choices: The words to choose from; none where any value will do.
-        default: Of the field.
-        optional: Whether it may be None, for what the recipe or the data says.
-        help: What it means.
+        name: Of the setting.
+        declared: What it may be, and what it means.
     """
 
     name: str
-    kind: type
-    choices: Sequence[str]
-    default: object
-    optional: bool
-    help: str
+    declared: Declared
 
     @property
     def flag(self) -> str:
@@ -90,20 +61,18 @@ class Setting:
             value: What was given.
             called: What messages call it.
         """
-        if value is None and self.optional:
+        declared = self.declared
+        if value is None and declared.default is None:
             return None
-        if self.kind is tuple:
+        if declared.kind is tuple:
             return _whole_numbers(value, called)
-        if self.kind is dict:
+        if declared.kind is dict:
             return _shares(value, called)
-        fits = isinstance(value, (int, float) if self.kind is float else self.kind)
-        if not fits or (isinstance(value, bool) and self.kind is not bool):
-            raise ValueError(f"{called} is {value!r}; give {_WORDS[self.kind]}{self._hint(value)}")
-        if self.choices and value not in self.choices:
-            raise ValueError(
-                f"{called} is {value!r}{nearest(str(value), self.choices)}; choose from {', '.join(self.choices)}"
-            )
-        return float(value) if self.kind is float and isinstance(value, int) else value
+        fits = isinstance(value, (int, float) if declared.kind is float else declared.kind)
+        if not fits or (isinstance(value, bool) and declared.kind is not bool):
+            raise ValueError(f"{called} is {value!r}; give {_WORDS[declared.kind]}{self._hint(value)}")
+        replace(declared, also="").check(called, value)
+        return float(value) if declared.kind is float and isinstance(value, int) else value
 
     def _hint(self, value: object) -> str:
         """Says that a list with an entry per graph is for Python."""
@@ -111,52 +80,41 @@ class Setting:
 
     def option(self) -> Parameter:
         """The option, None where it is not given."""
+        declared = self.declared
         flags = [self.flag]
-        if self.kind is bool and self.optional:
-            flags = [f"{self.flag}/--no-{self.name.replace('_', '-')}"]
         shown: str | bool = _SHOWN.get(self.name, False)
-        if not shown and self.default is not None and self.kind is not bool:
-            shown = ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
-        said = self.help
-        for part, instead in _IN_PYTHON.items():
-            said = said.replace(part, instead)
-        info = typer.Option(*flags, help=escape(said[:1].upper() + said[1:]), show_default=shown, rich_help_panel=PANEL)
-        kind = str if self.kind in (tuple, dict) else self.kind
+        if not shown and declared.default is not None and declared.kind is not bool:
+            default = declared.default
+            shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+        info = typer.Option(*flags, help=escape(declared.text), show_default=shown, rich_help_panel=PANEL)
+        kind = str if declared.kind in (tuple, dict) else declared.kind
         annotation = Annotated[kind | None, info]  # type: ignore[valid-type]
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def settings() -> dict[str, Setting]:
-    """All fields that are options, by name, those used most first.
+    """All settings that are options, by name, those used most first.
 
-    >>> settings()["batch_size"].flag, settings()["influence"].choices
+    >>> settings()["batch_size"].flag, settings()["influence"].declared.choices
     ('--batch-size', ('both', 'source', 'target'))
     """
-    found = fields_of(NGMClassifier)
+    found = every_setting()
     return {name: found[name] for name in (*_FIRST, *_NEXT, *found) if name not in _ELSEWHERE}
 
 
+def every_setting() -> dict[str, Setting]:
+    """All settings of the estimators, by name."""
+    return {name: Setting(name, declared) for name, declared in PARAMETERS.items()}
+
+
 def fields_of(record: type) -> dict[str, Setting]:
-    """The fields of a dataclass by name, with what its docstring says of them."""
-    hints, said = get_type_hints(record), explained(record)
-    made: dict[str, Setting] = {}
-    for f in fields(record):
-        kind, choices = _kind(hints[f.name])
-        optional = NoneType in get_args(hints[f.name])
-        choices = choices or _NAMES.get(f.name, ())
-        made[f.name] = Setting(f.name, kind, choices, f.default, optional, said.get(f.name, ""))
-    return made
+    """The fields of a dataclass by name, each None or of a plain type."""
+    hints = get_type_hints(record)
+    return {f.name: Setting(f.name, Declared("", _plain(hints[f.name]), f.default)) for f in fields(record)}
 
 
-def explained(kind: type) -> dict[str, str]:
-    """What the docstring of a class says of each of its arguments.
-
-    >>> explained(NGMClassifier)["clip"]
-    'Largest norm of the gradient.'
-    """
-    listed = re.search(r"\nArgs:\n(.*?)(\n\n|\Z)", inspect.getdoc(kind) or "", re.DOTALL)
-    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", listed[1] if listed else "", re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in entries}
+def _plain(hint: object) -> type:
+    return next(kind for kind in (bool, int, float, str) if kind in get_args(hint))
 
 
 def with_options(function: Callable[[Mapping[str, object]], None], *parts: Sequence[Parameter]) -> Callable[..., None]:
@@ -182,23 +140,6 @@ def options_of(record: type) -> list[Parameter]:
     return [
         Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]) for f in fields(record)
     ]
-
-
-def _kind(hint: object) -> tuple[type, Sequence[str]]:
-    """(type of a value on the command line, words to choose from) for the type of a field."""
-    members = [m for m in get_args(hint) if m is not NoneType] if NoneType in get_args(hint) else [hint]
-    if len(members) == 1 and get_origin(members[0]) not in (Literal, *_LISTS):
-        members = list(get_args(members[0])) or members
-    for member in members:
-        if get_origin(member) is Literal:
-            return str, get_args(member)
-    for kind in (bool, int, float, str):
-        if kind in members:
-            return kind, ()
-    return (dict if any(get_origin(member) is Mapping for member in members) else tuple), ()
-
-
-_LISTS = (Sequence, list, tuple)
 
 
 def _whole_numbers(value: object, called: str) -> tuple[int, ...]:

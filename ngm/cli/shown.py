@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import out, spread
-from ngm.reproduce import Row, Table
+
+if TYPE_CHECKING:
+    from ngm.reproduce.table import Row, Table
 
 _TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
 

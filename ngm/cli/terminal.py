@@ -7,15 +7,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import metadata
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ngm import datasets
-from ngm.reproduce.table import Row
-from ngm.run import JSON
+if TYPE_CHECKING:
+    from ngm.fetch import Progress as OnBytes
+    from ngm.reproduce.table import Row
+    from ngm.run import JSON
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,7 +90,7 @@ def bar(total: int, quiet: bool) -> Iterator[Step]:
 
 
 @contextmanager
-def download(quiet: bool) -> Iterator[datasets.Progress]:
+def download(quiet: bool) -> Iterator[OnBytes]:
     """Tells on standard error how a download goes."""
     seen: set[str] = set()
 

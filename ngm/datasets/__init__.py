@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ngm.choices import Citations
 from ngm.datasets import (
     ag_news,
     blogcatalog,
@@ -49,7 +50,7 @@ def _placed(record: Record, files: tuple[DataFile, ...]) -> Record:
     return replace(record, where=where(files))
 
 
-def _citations(name: planetoid.Name) -> _Entry:
+def _citations(name: Citations) -> _Entry:
     record = partial(_placed, planetoid.RECORDS[name], planetoid.files(name))
     return _Entry(record, partial(planetoid.planetoid, name))
 

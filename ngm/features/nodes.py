@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
-from typing import Literal, TypeAlias, cast, get_args
+from typing import TypeAlias, cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ngm.choices import How
 from ngm.features.made import NOTHING, Made, Odd
 from ngm.graph import Graph
 from ngm.inputs import adjacency_rows, clusters, from_links, identities, links, netmf, node2vec
@@ -25,7 +26,6 @@ from ngm.tables.guesses import Said, edge_columns
 from ngm.tables.query import Query
 from ngm.tables.stream import Holds
 
-How: TypeAlias = Literal["rows", "netmf", "identities", "clusters", "node2vec"]
 Rows: TypeAlias = "NDArray[np.float32] | sp.csr_array"
 _MOST_ROWS = 10_000  # nodes up to which adjacency rows are the default
 _WIDTH, _MOST_CLUSTERS = 128, 64

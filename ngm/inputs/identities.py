@@ -14,8 +14,9 @@ import scipy.sparse as sp
 import torch
 from sparse_dot_topn import sp_matmul_topn
 
+from ngm.choices import Influence
 from ngm.graph import Graph
-from ngm.spread import Influence, OnStep, pull, scale_rows
+from ngm.spread import OnStep, pull, scale_rows
 
 
 def identities(

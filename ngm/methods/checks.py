@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -16,14 +16,11 @@ from torch import Tensor
 
 from ngm.arguments import as_path, flag, short_repr
 from ngm.graph import Graph
-from ngm.methods.making import check_network
 from ngm.methods.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
-from ngm.negatives import check_negatives
-from ngm.networks.input_scaling import check_input_scaling
 from ngm.objective import NGMLoss
+from ngm.parameters import PARAMETERS
 from ngm.rows import Indexable, Inputs, check_rows
 from ngm.sampling import EdgeLoader
-from ngm.training import check_optimizer
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
@@ -40,40 +37,25 @@ def check_device(device: str) -> None:
         raise ValueError(f"device is {device!r}, which cannot be used here; 'cpu' always can") from error
 
 
+def check_parameters(estimator: NGMEstimator) -> None:
+    """Refuses settings that are out of the range, or none of the words, that `ngm.parameters` declares."""
+    for name, parameter in PARAMETERS.items():
+        value = getattr(estimator, name)
+        parameter.check(name, value)
+        if parameter.kind is bool:
+            flag(name, value)
+    _check_hidden(estimator.hidden)
+
+
 def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
-    """Numbers out of range, before anything is computed; names are checked where they are looked up."""
-    for name in ("epochs", "batch_size", "patience", "learning_rate", "clip"):
-        value = getattr(settings if hasattr(settings, name) else estimator, name)
-        whole = name in ("epochs", "batch_size", "patience")
-        if value is None and name in ("epochs", "patience", "clip"):
-            continue
-        if not isinstance(value, Integral if whole else Real) or not 0 < float(value) < float("inf"):
-            raise ValueError(f"{name} is {value!r}; it must be a {'whole ' if whole else ''}number greater than 0")
-    if not isinstance(estimator.seed, Integral) or estimator.seed < 0:
-        raise ValueError(f"seed is {estimator.seed!r}; it must be a whole number of at least 0")
-    decay = settings.weight_decay
-    if decay is not None and (not isinstance(decay, Real) or not 0 <= decay < float("inf")):
-        raise ValueError(f"weight_decay is {decay}; it must be at least 0")
-    check_negatives(settings.negatives)
-    if not isinstance(settings.margin, Real) or not 0 < float(settings.margin) < float("inf"):
-        raise ValueError(f"margin is {settings.margin!r}; it must be a finite number greater than 0")
+    """Refuses settings that do not go together, or that this machine cannot do."""
     if estimator.margin is not None and settings.negatives == 0:
         raise ValueError(f"margin is {estimator.margin}, but there are no pairs to hold apart; set negatives= as well")
-    for name in ("dropout", "input_dropout", "average", "cut"):
-        value = getattr(settings, name)
-        if value is not None and (not isinstance(value, Real) or not 0 <= float(value) < 1):
-            raise ValueError(f"{name} is {value}; it must be at least 0 and below 1")
-    if not isinstance(estimator.hidden, Sequence | np.ndarray) or np.ndim(estimator.hidden) == 0:
-        raise ValueError(f"hidden is {estimator.hidden!r}; give the width of every hidden layer, such as (250, 100)")
-    if any(not isinstance(width, Integral) or width < 1 for width in estimator.hidden):
-        raise ValueError(f"hidden is {tuple(estimator.hidden)}; every width is a whole number of at least 1")
     for name in ("dropout", "input_dropout", "input_scaling"):
         if callable(estimator.network) and getattr(estimator, name) is not None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
-    check_network(estimator.network)
     check_device(estimator.device)
     check_text_settings(estimator, teachers=settings.recipe != "paper")
-    check_optimizer(estimator.optimizer)
     if estimator.patience is not None and estimator.validation is None:
         raise ValueError(
             f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
@@ -85,16 +67,19 @@ def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
         )
     if estimator.folder is not None:
         as_path("folder", estimator.folder)
-    for name in ("bfloat16", "resume", "overwrite"):
-        flag(name, getattr(estimator, name))
-    if estimator.input_scaling is not None:
-        check_input_scaling(estimator.input_scaling)
     if estimator.resume and estimator.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
     if estimator.overwrite and estimator.folder is None:
         raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
     if estimator.resume and estimator.overwrite:
         raise ValueError("resume and overwrite are both True; choose whether to go on with the run or to replace it")
+
+
+def _check_hidden(hidden: object) -> None:
+    if not isinstance(hidden, Sequence | np.ndarray) or np.ndim(hidden) == 0:
+        raise ValueError(f"hidden is {hidden!r}; give the width of every hidden layer, such as (250, 100)")
+    if not all(PARAMETERS["hidden"].admits(width) for width in hidden):
+        raise ValueError(f"hidden is {tuple(hidden)}; every width is a whole number of at least 1")
 
 
 def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,11 +25,13 @@ from ngm.methods.targets import Task, as_array, encode_classes, labeled_accuracy
 from ngm.methods.teachers import taught
 from ngm.methods.texts import own_views, text_targets
 from ngm.metrics import accuracy, f1
+from ngm.parameters import with_settings
 from ngm.recipes.auto import soft_targets
 from ngm.recipes.targets import Targets, check_class_prior
 from ngm.run import JSON
 
 
+@with_settings
 @dataclass(eq=False, repr=False)
 class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     """Trains a network on few labelled and many unlabelled rows joined by a graph; predicts without the graph.
@@ -49,67 +51,7 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     the labelled rows, with the dropout, weight decay and averaging of the recipe.
 
     Args:
-        hidden: Widths of the hidden layers of network "ffnn".
-        alpha_ll: Weight of distances across labelled-labelled edges; a list gives one per graph. None, here and below:
-            as the recipe says (0 for "auto" and "strong"; 0.2 for "paper", 0.1 for texts). Where all three are None,
-            "paper" and "strong" first compare the predictions of a briefly trained network across the edges of a graph
-            (of 1,000 or more): if they agree no more than chance, it is left out with a warning. With "auto" all nodes
-            that teachers label count as labelled.
-        alpha_lu: Weight of distances across labelled-unlabelled edges.
-        alpha_uu: Weight of distances across unlabelled-unlabelled edges. "paper" with all three 0: a plain network.
-        distance: "l1", "l2", "squared_l2", "cosine", "cross_entropy", "kl", "js", or a function.
-        layer: Layer whose output is h; by default the last hidden one, or the output for the last three distances.
-        influence: On directed graphs, "source", "target" or "both": which end pulls the other. Like `distance`,
-            `scaling` and `negatives` it is about edges with an alpha: "auto" refuses it where no alpha is given.
-        negatives: Pairs of nodes that are no neighbours, held apart per edge so that edges cannot draw all nodes to one
-            point (docs/alphas.md); fractions too. "paper": 1, and 0 for texts and numbers; others: 0, which is the
-            paper's own objective.
-        margin: Distance from which on such a pair is left alone; "paper": 3, others: 1.
-        scaling: "mean" (an alpha means the same on any graph) or "sum" (the paper's Eq. 3 to the letter).
-        network: "ffnn"; for texts "charcnn" (the paper's tiny one), "charcnn-small", "charcnn-large" or "lstm"; or a
-            function (in_features, out_features) -> nn.Module.
-        recipe: "auto" trains on the labels of teachers, weighted by how well each predicts labels that it has not seen
-            (for numbers, as "paper"); "paper" trains on the labels and the edges (Eq. 3); "strong" trains on the labels
-            of networks that see whole neighbourhoods, slower (docs/few-labels.md). Settings that are None are the
-            recipe's.
-        dropout: Share of hidden units dropped while training; "paper": 0, others: 0.5, "auto" on label sets: 0.2.
-            Networks that read texts have their own: 0.5 for characters, 0 for "lstm".
-        input_dropout: Share of the inputs dropped while training ("ffnn"); "paper": 0, others: 0.5, "auto" on label
-            sets or rows of up to 64 columns: 0.
-        input_scaling: What "ffnn" does to rows of x, new ones too: "unit_rows" scales each to length 1, "standardize"
-            each column to mean 0 and deviation 1, "none" nothing. None: unit rows for counts (mostly zeros, never below
-            0), else standardised; "strong": unit rows.
-        word_vectors: File or `WordVectors` that the words of "lstm" start from, and that the teachers of "auto" and
-            "strong" read texts by.
-        max_words: So many words of the training texts "lstm" tells apart, the most frequent ones.
-        thesaurus: File or `Thesaurus`: training texts get other synonyms in every epoch. None: they stay as they are.
-        cut: Part of a training text left out at one end, at most, another in every epoch; "paper": 0, others: 0.3 for
-            characters and 0 for words.
-        epochs: Passes over the edges with an alpha, at most; without any, over the labelled rows, those that teachers
-            labelled among them. "paper": as many as make 1,000 steps, 100 at most; "auto":
-            as many as make 200, or 1,000 for label sets; "strong": 500. Of texts, 2,000 steps and 3,000.
-        batch_size: Edges in a batch (labelled rows where no edge is used). None: 512, and 128 for texts.
-        sampling: "plain", or "balanced" to see every class in every batch.
-        labels: "every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4), for
-            sampling "plain" only.
-        optimizer: "adam", "adamw" or "sgd" (momentum .9).
-        learning_rate: Size of a step; "paper": 0.001, others: 0.005; 0.002 for texts.
-        weight_decay: L2 penalty on the weights; "paper": 0, others: one over the number of nodes that are labelled,
-            softly or not, or of all rows where there is no graph; 0 for texts.
-        average: Keep an exponential average of the weights, which forgets 1 - average per step; "paper": none, others:
-            0.99; 0.998 for texts.
-        clip: Largest norm of the gradient.
-        bfloat16: Compute in bfloat16 where that is safe.
-        dtype: "float32" or "float64"; by default as x is, so give x as float32 where speed matters.
-        validation: Share of the labelled rows, ids or mask of labelled rows, or a pair (x, y): keeps the best epoch.
-        patience: Epochs without improvement on validation after which to stop.
-        seed: Same seed, same result.
-        device: Where to train: "cpu", "cuda", ...
-        folder: Run folder, written as training goes.
-        resume: Go on from the checkpoint in `folder`, on the same data and settings; other data is refused.
-        overwrite: Replace a run that is in `folder`. Neither of the two: a folder with a run in it is refused.
-        class_prior: Share of the nodes that each class has, where that is known: {class: share}, or shares in the order
-            of `classes_`. The soft labels of "auto" are brought to these shares. None: as the labels and the graph say.
+        {settings}
 
     Attributes:
         classes_: (C,) class names, or label numbers 0 to L - 1.
@@ -129,8 +71,6 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
     >>> NGMClassifier(epochs=50).fit(x, [0, -1, 1, -1], graph=Graph.from_edges([[0, 1], [2, 3]])).predict(x)
     array([0, 0, 1, 1])
     """
-
-    class_prior: Mapping[str, float] | Mapping[int, float] | Sequence[float] | None = None
 
     def predict(self, x: Given) -> NDArray[np.generic]:
         """Classes (n,), or zeros and ones (n, L) where rows may have several labels."""

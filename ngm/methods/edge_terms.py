@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ngm.choices import Scaling
 from ngm.methods.checks import per_graph
 from ngm.methods.recipes import Settings
-from ngm.objective import NGMLoss, Regularizer, Scaling
+from ngm.objective import NGMLoss, Regularizer
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 _IDLE = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)

@@ -16,41 +16,42 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from ngm.choices import Influence, Labels, OptimizerName, Precision, Recipe, Sampling, Scaling, ScalingName
 from ngm.distances import Distance
 from ngm.distributed import process_group
 from ngm.edge_batch import EdgeKind
 from ngm.evidence import write_evidence
 from ngm.graph import Graph
 from ngm.methods import exporting, saving
-from ngm.methods.checks import check_features, check_graphs, check_settings, warn_of_idle_graph
+from ngm.methods.checks import check_features, check_graphs, check_parameters, check_settings, warn_of_idle_graph
 from ngm.methods.edge_terms import edge_loss
 from ngm.methods.forward import in_batches
 from ngm.methods.making import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
 from ngm.methods.problem import Problem
-from ngm.methods.readers import MAX_WORDS, Given, Texts, check_texts
-from ngm.methods.recipes import Recipe, check_teachers, resolve
+from ngm.methods.readers import Given, Texts, check_texts
+from ngm.methods.recipes import check_teachers, resolve
 from ngm.methods.texts import shown_texts
 from ngm.methods.trust import useful_graphs
 from ngm.methods.validation import HeldOut, Validation, hold_out
 from ngm.methods.witness import Witness
-from ngm.networks.input_scaling import ScalingName, Table, stored_by_density
+from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.networks.tap import LAST_HIDDEN, tap
-from ngm.objective import Influence, NGMLoss, Regularizer, Scaling
+from ngm.objective import NGMLoss, Regularizer
 from ngm.recipes.auto import check_views, weight_of_taught
 from ngm.recipes.stacking import TeacherReport
 from ngm.rows import Inputs, Rows, num_rows
 from ngm.run import JSON, Run
-from ngm.sampling import EdgeLoader, Labels, Sampling
+from ngm.sampling import EdgeLoader
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.vectors import WordVectors
-from ngm.training import Epoch, History, OptimizerName, train
+from ngm.training import Epoch, History, train
 
 Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
 
 
 @dataclass(eq=False, repr=False)
 class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """Settings of an NGM estimator; see `NGMClassifier` for what each means."""
+    """Settings of an NGM estimator; `ngm.parameters` declares what each means and may be."""
 
     hidden: Sequence[int] = (250, 100)
     alpha_ll: float | Sequence[float] | None = None
@@ -64,11 +65,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     scaling: Scaling = "mean"
     network: Network = "ffnn"
     recipe: Recipe = "auto"
+    class_prior: Mapping[str, float] | Mapping[int, float] | Sequence[float] | None = None
     dropout: float | None = None
     input_dropout: float | None = None
     input_scaling: ScalingName | None = None
     word_vectors: str | Path | WordVectors | None = None
-    max_words: int = MAX_WORDS
+    max_words: int = 20_000
     thesaurus: str | Path | Thesaurus | None = None
     cut: float | None = None
     epochs: int | None = None
@@ -81,7 +83,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     average: float | None = None
     clip: float | None = None
     bfloat16: bool = False
-    dtype: Literal["float32", "float64"] | None = None
+    dtype: Precision | None = None
     validation: Validation = None
     patience: int | None = None
     seed: int = 0
@@ -117,6 +119,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The estimator itself, fitted.
         """
         self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
+        check_parameters(self)
         self.settings_ = resolve(self)
         check_settings(self, self.settings_)
         inputs = check_features(self, x, reset=True)

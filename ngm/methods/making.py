@@ -11,12 +11,13 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from ngm.choices import ScalingName
 from ngm.graph import Graph
 from ngm.methods.readers import reads_texts
-from ngm.names import nearest
 from ngm.networks import NETWORKS, WORD_NETWORKS
-from ngm.networks.input_scaling import ScalingName, Standardize, Table, choose_input_scaling, column_scale
+from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
 from ngm.node_targets import node_weights
+from ngm.parameters import PARAMETERS
 from ngm.processor import check_bfloat16
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.vectors import WordVectors
@@ -24,15 +25,6 @@ from ngm.training import seeded
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
-
-
-def check_network(network: object) -> None:
-    """Refuses a name that is not in `NETWORKS`."""
-    if not callable(network) and network not in NETWORKS:
-        raise ValueError(
-            f"unknown network {network!r}{nearest(str(network), NETWORKS)}; choose from {', '.join(NETWORKS)}, or give "
-            "a function (in_features, out_features) -> nn.Module"
-        )
 
 
 def make_network(
@@ -46,7 +38,7 @@ def make_network(
         out_features: Classes, labels or targets.
         vectors: What a network of words starts from.
     """
-    check_network(estimator.network)
+    PARAMETERS["network"].check("network", estimator.network)
     with seeded(estimator.seed):
         if callable(estimator.network):
             made = _own(estimator, in_features, out_features)
@@ -125,8 +117,7 @@ def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:
 
 def dtype_of(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
     """As asked for; else as x is, if that is float64, and float32 for everything else."""
-    if wanted not in ("float32", "float64", None):
-        raise ValueError(f"dtype is {wanted!r}; choose 'float32', 'float64', or None for that of x")
+    PARAMETERS["dtype"].check("dtype", wanted)
     double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
     if double and bfloat16:
         raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")

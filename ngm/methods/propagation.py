@@ -20,11 +20,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngm.arguments import short_repr
 from ngm.build.knn import knn_graph
+from ngm.choices import Influence
 from ngm.graph import Graph
 from ngm.methods.checks import as_dense, check_names
 from ngm.methods.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
 from ngm.methods.targets import as_array, labeled_accuracy
-from ngm.spread import Influence, OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
+from ngm.spread import OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
+
+
+class UnseededClassWarning(UserWarning):
+    """A class has no seed, so that only the prior can give it to a node."""
+
+
+class UnreachedNodesWarning(UserWarning):
+    """Nodes are in components without a label, and get the prior."""
 
 
 @dataclass(eq=False, repr=False)
@@ -265,14 +274,14 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(seeds.missing):
             names = ", ".join(repr(c) for c in seeds.missing[:5].tolist())
             text = f"no seed has class {names}: only the prior can give it to a node; label one, or drop its column"
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warnings.warn(text, UnseededClassWarning, stacklevel=3)
         unreached = int((~self.reached_).sum())
         if unreached:
             text = (
                 f"{unreached:,} of {len(seeds.labeled):,} nodes are in components without a label and get "
                 "the prior; label a node there, or add edges"
             )
-            warnings.warn(text, UserWarning, stacklevel=3)
+            warnings.warn(text, UnreachedNodesWarning, stacklevel=3)
         if not self._converged:
             text = (
                 f"label propagation has not converged: after {self.n_iter_} steps one more changes an entry by "

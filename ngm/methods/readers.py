@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -15,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm.arguments import short_repr
+from ngm.names import first_of
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.rows import Inputs
 from ngm.run import JSON
-from ngm.store import first_of
 from ngm.text.characters import blank_rows, quantize
 from ngm.text.ragged import Ragged
 from ngm.text.thesaurus import Thesaurus
@@ -30,9 +29,12 @@ if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
 
 Given: TypeAlias = Inputs | Sequence[str]
-MAX_WORDS = 20_000
 _POSITIONS = 65_536  # characters or words that go through a network at once, padding included
 _FOR_FFNN = ("input_dropout", "input_scaling")
+
+
+class UnreadTextsWarning(UserWarning):
+    """Texts to predict have nothing in them that the network knows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +191,7 @@ def check_text_settings(estimator: NGMEstimator, teachers: bool) -> None:
         teachers: Whether its recipe has teachers, which read word vectors.
     """
     network, texts = estimator.network, reads_texts(estimator.network)
-    if not isinstance(estimator.max_words, Integral) or estimator.max_words < 1:
-        raise ValueError(f"max_words is {estimator.max_words!r}; it must be a whole number of at least 1")
-    if estimator.max_words != MAX_WORDS and network not in WORD_NETWORKS:
+    if estimator.max_words != type(estimator).max_words and network not in WORD_NETWORKS:
         raise ValueError(f"max_words is {estimator.max_words}, but it is for network 'lstm'; leave it out")
     if estimator.cut is not None and not texts:
         raise ValueError(f"cut is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
@@ -256,6 +256,7 @@ def _warn_of_unread(reader: Reader, rows: Ragged) -> None:
         warnings.warn(
             f"{len(unread):,} of {len(rows):,} texts have no {reader.knows} ({row_list(unread)}); what is predicted "
             "for them rests on nothing",
+            UnreadTextsWarning,
             stacklevel=5,
         )
 

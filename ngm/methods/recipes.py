@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from sklearn.base import is_regressor
 
+from ngm.choices import Recipe, ScalingName
 from ngm.methods.readers import reads_texts
-from ngm.names import nearest
 from ngm.networks import WORD_NETWORKS
-from ngm.networks.input_scaling import FEW_COLUMNS, ScalingName
+from ngm.networks.input_scaling import FEW_COLUMNS
 
 if TYPE_CHECKING:
     from ngm.methods.estimator import NGMEstimator
-
-Recipe = Literal["auto", "paper", "strong"]
 
 
 @dataclass(frozen=True)
@@ -137,11 +135,6 @@ def resolve(estimator: NGMEstimator, label_sets: bool = False, columns: int | No
         label_sets: Whether a row may have several labels.
         columns: Width of a row of x; None where that does not matter yet.
     """
-    if not isinstance(estimator.recipe, str) or estimator.recipe not in RECIPES:
-        known = ", ".join(RECIPES)
-        raise ValueError(
-            f"unknown recipe {estimator.recipe!r}{nearest(str(estimator.recipe), RECIPES)}; choose from {known}"
-        )
     names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
     own = {name: getattr(estimator, name) for name in names}
     followed = "paper" if estimator.recipe == "auto" and is_regressor(estimator) else estimator.recipe
@@ -172,7 +165,7 @@ def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, vie
         why = f"recipe {settings.recipe!r} has none" if not auto else "without a graph there are none"
         for name, given in (
             ("views", bool(views)),
-            ("class_prior", getattr(estimator, "class_prior", None) is not None),
+            ("class_prior", estimator.class_prior is not None),
         ):
             if given:
                 raise ValueError(f"{name} is for the teachers of recipe 'auto', and {why}; leave {name} out")

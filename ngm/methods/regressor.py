@@ -21,6 +21,7 @@ from ngm.methods.estimator import NGMEstimator
 from ngm.methods.readers import Given
 from ngm.methods.targets import check_length, without_missing
 from ngm.node_targets import node_weights
+from ngm.parameters import with_settings
 from ngm.run import JSON
 
 _DIGITS = 6  # significant ones in which numbers are written, where their mean is not far from 0
@@ -30,6 +31,7 @@ class PartlyLabeledWarning(UserWarning):
     """Rows with a number in some columns of y only count as unlabelled."""
 
 
+@with_settings
 @dataclass(eq=False, repr=False)
 class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     """Trains a network on rows with and without numbers, joined by a graph; predicts without the graph.
@@ -38,9 +40,11 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     columns is unlabelled too, with a `PartlyLabeledWarning`. Targets are brought to mean 0 and standard deviation 1 for
     training, so that an alpha means the same on any scale.
 
-    The settings are those of `NGMClassifier`. Its teachers are for classes, so here the default recipe "auto" does what
-    "paper" does: labels and edges by Eq. 3, after a look at whether the graph tells anything. `settings_.recipe` says
-    so.
+    Teachers are for classes, so here the default recipe "auto" does what "paper" does: labels and edges by Eq. 3, after
+    a look at whether the graph tells anything. `settings_.recipe` says so.
+
+    Args:
+        {settings}
 
     >>> x = np.linspace(0, 1, 20, dtype=np.float32)[:, None]
     >>> NGMRegressor(epochs=200).fit(x, 3 * x[:, 0] + 1).predict(x[:2]).round().tolist()

@@ -18,10 +18,10 @@ from torch import Tensor
 from ngm.arguments import short_repr
 from ngm.graph import Graph
 from ngm.methods import saving
-from ngm.methods.checks import check_features, check_settings
+from ngm.methods.checks import check_features, check_parameters, check_settings
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.estimator import NGMEstimator
-from ngm.methods.propagation import LabelPropagation
+from ngm.methods.propagation import LabelPropagation, UnreachedNodesWarning
 from ngm.methods.readers import Given, as_texts, reads_texts
 from ngm.methods.recipes import resolve
 from ngm.methods.targets import as_array, encode_classes, unlabeled_rows
@@ -170,6 +170,7 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
     if isinstance(estimator, NGMEstimator):  # before the first round is written down
+        check_parameters(estimator)
         check_settings(estimator, resolve(estimator))
     if getattr(estimator, "folder", None) is not None:
         saving.check_folder(estimator)
@@ -223,7 +224,7 @@ def propagated(
             "propagation has a prior of its own, but the network's predictions are the prior here; drop it"
         )
     with warnings.catch_warnings():  # nodes that no seed reaches keep the prior, which is what is wanted here
-        warnings.filterwarnings("ignore", ".* in components without a label .*", UserWarning)
+        warnings.simplefilter("ignore", UnreachedNodesWarning)
         kind.set_params(prior=prior).fit(None, known.labels, graph=graph)
     return Propagated(kind.distributions().astype(np.float32), kind.reached_)
 

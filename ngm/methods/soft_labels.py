@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ngm.graph import Graph
-from ngm.methods.propagation import LabelPropagation
+from ngm.methods.propagation import LabelPropagation, UnreachedNodesWarning, UnseededClassWarning
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def soft_labels(
     prior = None if vectors is None else _prior(vectors, classes, labeled.numpy(), num_classes, weighed.c)
     propagation = LabelPropagation(mu1=weighed.mu1, mu3=0.0 if prior is None else weighed.mu3, prior=prior)
     with warnings.catch_warnings():  # nodes that no label reaches have the prior, or are not told anything
-        warnings.filterwarnings("ignore", ".* in components without a label .*|no seed has class .*", UserWarning)
+        for kind in (UnreachedNodesWarning, UnseededClassWarning):
+            warnings.simplefilter("ignore", kind)
         propagation.fit(None, seeds, graph=graph)
     words = torch.from_numpy(np.asarray(propagation.distributions())).float().clamp(min=0) ** weighed.sharpness
     words = words / words.sum(dim=1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny)

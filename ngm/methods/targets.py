@@ -37,6 +37,10 @@ class UnlabeledStringWarning(UserWarning):
     """Strings that may have been meant as a class are read as unlabelled."""
 
 
+class ManyClassesWarning(UserWarning):
+    """Most labelled rows have a class of their own: numbers to be estimated, perhaps."""
+
+
 @dataclass(frozen=True)
 class Encoded:
     """Class targets as numbers.
@@ -134,8 +138,7 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
     if known.dtype.kind == "f" and np.isinf(known).any():
         row = int(np.flatnonzero(np.isinf(array.astype(np.float64)))[0])
         raise ValueError(f"y[{row}] is infinity (Input y contains infinity); give classes, or NaN where unlabelled")
-    with np.errstate(invalid="ignore"):  # numbers beyond int64 are no whole ones, which it says
-        check_classification_targets(known)
+    _check_classes(known)
     found, index = np.unique(known, return_inverse=True)
     if classes is not None:
         index = _positions(known, classes)
@@ -147,6 +150,16 @@ def encode_classes(y: ArrayLike, rows: int, classes: NDArray[np.generic] | None 
     labeled = torch.from_numpy(~unlabeled)
     targets[labeled] = torch.from_numpy(index)
     return Encoded("classes", targets, labeled, found if classes is None else classes)
+
+
+def _check_classes(known: NDArray[np.generic]) -> None:
+    """Refuses numbers that are no classes; scikit-learn's warning of many classes gets a class of its own."""
+    with np.errstate(invalid="ignore"), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        check_classification_targets(known)  # numbers beyond int64 are no whole ones, which it says
+    for warning in said:
+        kind = ManyClassesWarning if warning.category is UserWarning else warning.category
+        warnings.warn(str(warning.message), kind, stacklevel=4)
 
 
 def _encode_rows(array: NDArray[np.generic]) -> Encoded:

@@ -5,6 +5,7 @@ from functools import partial
 
 from torch import nn
 
+from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.networks.charcnn import CharCNN
 from ngm.networks.ffnn import FFNN
 from ngm.networks.lstm import LSTM
@@ -16,6 +17,4 @@ NETWORKS: dict[str, Callable[..., nn.Module]] = {
     "charcnn-large": partial(CharCNN, size="large"),
     "lstm": LSTM,
 }
-WORD_NETWORKS = ("lstm",)
-TEXT_NETWORKS = ("charcnn", "charcnn-small", "charcnn-large", *WORD_NETWORKS)
 __all__ = ["FFNN", "LSTM", "NETWORKS", "TEXT_NETWORKS", "WORD_NETWORKS", "CharCNN"]

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.networks.input_scaling import ScalingName, scaling_module
+from ngm.choices import ScalingName
+from ngm.networks.input_scaling import scaling_module
 
 
 class FFNN(nn.Module):

@@ -7,7 +7,7 @@ data only if these have one scale. Counts (of words, say) become rows of length 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias, cast, get_args
+from typing import TypeAlias, cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-ScalingName = Literal["unit_rows", "standardize", "none"]
+from ngm.choices import ScalingName as ScalingName
+
 Table: TypeAlias = "NDArray[np.generic] | sp.csr_matrix | sp.csr_array"
 FEW_COLUMNS = 64  # up to which x is likelier to hold measurements
 FILLED_FEW, FILLED_MANY = 0.25, 0.5  # share of non-zeros from which on few, or many, columns are measurements

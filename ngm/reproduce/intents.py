@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 
+from ngm.choices import Intents
 from ngm.datasets import Progress, load
 from ngm.metrics import accuracy, mean_reciprocal_rank
 from ngm.names import nearest
@@ -20,7 +22,7 @@ from ngm.reproduce.table import Row, Table, summary
 from ngm.run import JSON
 
 __all__ = ["DATASETS", "METHODS", "check", "count", "run"]
-DATASETS = ("swda20", "clinc20", "clinc20-few")
+DATASETS: tuple[str, ...] = get_args(Intents)
 LABELS_PER_CLASS = 10  # shown in "clinc20-few"
 _FEW = "-few"
 _METRICS = ("mrr", "accuracy")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngm.choices import Citations
 from ngm.datasets import Dataset, Progress, load
 from ngm.graph import Graph
 from ngm.names import nearest
@@ -23,7 +25,7 @@ from ngm.reproduce.views import Cell, view
 from ngm.run import JSON
 
 __all__ = ["CURVE", "DATASETS", "METHODS", "SETTINGS", "check", "count", "curve", "inductive", "run"]
-DATASETS = ("pubmed", "cora", "citeseer")
+DATASETS: tuple[str, ...] = get_args(Citations)
 SETTINGS: tuple[Setting, ...] = ("inductive", "transductive")
 LABELS_PER_CLASS = (1, 2, 5, 10, 20)
 CURVE = ("ffnn", "ngm", "ours")

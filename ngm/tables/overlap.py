@@ -7,8 +7,9 @@ from pathlib import Path
 
 import duckdb
 
+from ngm.files import is_there
 from ngm.tables.query import connect
-from ngm.tables.sources import files_of, is_query, is_there
+from ngm.tables.sources import files_of, is_query
 from ngm.tables.statements import files_named, parsed, quoted_names, statements_of
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm.arguments import as_array
+from ngm.files import is_there
 from ngm.names import nearest
 from ngm.tables.forms import shorten
 from ngm.tables.query import WORK, Query, files_to_read, packing, quoted, refusals
@@ -185,14 +186,6 @@ def is_query(text: str) -> bool:
     """Whether a text is a query, and no file of that name is there."""
     words = text.split(maxsplit=1)
     return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not is_there(text)
-
-
-def is_there(text: str | Path) -> bool:
-    """Whether there is such a file or folder; a query may be too long for a name, or hold what no name can."""
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def files_of(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[str]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ngm.arguments import short_repr
 
@@ -42,6 +41,8 @@ def tfidf_rows(texts: Sequence[str]) -> sp.csr_array:
     """
     if not any(map(_WORD.search, texts)):
         return sp.csr_array((len(texts), 0), dtype=np.float32)
+    from sklearn.feature_extraction.text import TfidfVectorizer  # half of what loading torch costs
+
     vectorizer = TfidfVectorizer(analyzer=_lower_words, sublinear_tf=True, dtype=np.float32)
     return sp.csr_array(vectorizer.fit_transform(texts))
 

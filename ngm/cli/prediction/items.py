@@ -11,8 +11,9 @@ from typing import Protocol, cast
 from ngm.cli.prediction.predicted import Column, sql_type
 from ngm.features import Features, Made, Nodes
 from ngm.features.nodes import as_key
-from ngm.names import nearest
-from ngm.store import GraphData, first_of, is_graph_folder, open_graph
+from ngm.files import is_graph_folder
+from ngm.names import first_of, nearest
+from ngm.store import GraphData, open_graph
 from ngm.tables.guesses import SOURCES, TARGETS
 from ngm.tables.query import missing_column
 from ngm.tables.stream import Stream, open_stream

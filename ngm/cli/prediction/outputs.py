@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TextIO, TypeAlias
 
 from ngm.cli.prediction.predicted import Column
-from ngm.files import beside, check_writable, file_written_whole
-from ngm.store import is_graph_folder
+from ngm.files import beside, check_writable, file_written_whole, is_graph_folder
 from ngm.tables.ingest import copy_to
 from ngm.tables.overlap import check_file_apart
 from ngm.tables.query import connect, file_to_read, quoted, refusals

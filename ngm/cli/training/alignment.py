@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ngm.features.nodes import as_key
-from ngm.store import GraphData, first_of
+from ngm.names import first_of
+from ngm.store import GraphData
 from ngm.tables import Table
 
 

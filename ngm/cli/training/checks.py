@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
-from ngm.cli.training.data import is_graph_folder
-from ngm.cli.training.encoding import has_teachers, needs_vectors
 from ngm.cli.training.told import SHARE, Told, check_words
-from ngm.methods.classifier import NGMClassifier
-from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
-from ngm.tables.overlap import check_folder_apart
+from ngm.files import is_graph_folder
+from ngm.parameters import PARAMETERS
 
 
 def check(asked: Asked) -> None:
@@ -29,12 +27,27 @@ def check(asked: Asked) -> None:
     if told.label_separator is not None and told.task not in (None, "labels"):
         raise ValueError(f"--label-separator is for several labels a row, and --task is {told.task}; leave out one")
     if not call.resume and not call.dry_run and (call.output / "config.json").is_file():
+        from ngm.tables.overlap import check_folder_apart
+
         read = [table for table in (told.source, told.graph, told.vectors) if table is not None]
         check_folder_apart(call.output, read)
     if call.resume and call.overwrite:
         raise ValueError("both --resume and --overwrite are given; choose whether to go on with the run or replace it")
     if call.resume and call.dry_run:
         raise ValueError("--dry-run starts nothing, so --resume has nothing to go on with; leave out one of them")
+
+
+def has_teachers(settings: Mapping[str, object], task: str | None) -> bool:
+    """Whether the recipe, given or not, has teachers for what is to be learned; None: not known yet."""
+    recipe = settings.get("recipe", PARAMETERS["recipe"].default)
+    return recipe == "strong" or (recipe == "auto" and task != "number")
+
+
+def needs_vectors(told: Told, settings: Mapping[str, object], task: str | None) -> bool:
+    """Whether vectors of the texts are of use to a network that reads texts: to its teachers, or to make its graph."""
+    taught = settings.get("recipe") != "strong" and has_teachers(settings, task) and not told.no_graph
+    made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
+    return taught or (made_here and told.encoder is not None and told.vectors is None)
 
 
 def _check_inputs(told: Told, network: object) -> None:
@@ -88,9 +101,9 @@ def check_edges(settings: Mapping[str, object]) -> None:
     """A recipe with teachers has no distances across edges, unless it is given alphas."""
     if _alpha(settings) is not None:
         return
-    recipe = settings.get("recipe", NGMClassifier.recipe)
+    recipe = settings.get("recipe", PARAMETERS["recipe"].default)
     for name in OF_EDGES:
-        if settings.get(name) not in (None, 0, getattr(NGMClassifier, name)):
+        if settings.get(name) not in (None, 0, PARAMETERS[name].default):
             raise ValueError(
                 f"--{name} is about distances across edges, which --recipe {recipe} has none of; give --alpha, or "
                 "--recipe paper"

@@ -8,12 +8,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import cast
 
-from ngm.cli.settings import Setting, fields_of, settings
+from ngm.cli.settings import Setting, every_setting, fields_of, settings
 from ngm.cli.training.told import Call, Told
-from ngm.methods.classifier import NGMClassifier
+from ngm.files import is_there
 from ngm.names import nearest
-from ngm.run import FORMAT, VERSION
-from ngm.tables.sources import is_there
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
@@ -79,6 +77,8 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
         path: A run folder, or its `config.json`.
         instead: What is given otherwise, and is not read.
     """
+    from ngm.run import FORMAT, VERSION
+
     file = path / "config.json" if path.is_dir() else path
     content = _read(file)
     _check_keys(content, _KEYS, str(file), "settings are under 'settings', the data is under 'command'")
@@ -113,7 +113,7 @@ def _check_there(source: object) -> None:
 def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str, object]:
     """The settings of the file that are not the defaults."""
     elsewhere = {"folder", "resume", "overwrite", *instead, *(["word_vectors"] if "vectors" in instead else [])}
-    known = fields_of(NGMClassifier)
+    known = every_setting()
     for name, value in content.items() if isinstance(content, dict) else ():
         in_python = isinstance(value, str) and value.startswith(("function ", "in memory: ", "given as "))
         if in_python and name not in elsewhere:
@@ -121,7 +121,7 @@ def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str
             raise ValueError(f"{file}: settings.{name} was given in Python ({value}); give {flag} as well")
     found = _checked(file, "settings", content, known, elsewhere)
     found = {n: 0.0 if n == "validation" and v is None else v for n, v in found.items()}
-    return {n: v for n, v in found.items() if n in _ALWAYS or v != known[n].default}
+    return {n: v for n, v in found.items() if n in _ALWAYS or v != known[n].declared.default}
 
 
 def _checked(

@@ -17,14 +17,15 @@ from ngm.build.text import rows_graph, text_rows
 from ngm.cli.progress import counted
 from ngm.cli.reading import bad_lines, column_names
 from ngm.cli.training.alignment import aligned
-from ngm.cli.training.encoding import Encoding, choose, needs_vectors, texts_read_by
+from ngm.cli.training.checks import needs_vectors
+from ngm.cli.training.encoding import Encoding, choose, texts_read_by
 from ngm.cli.training.labels import Target, target_of
 from ngm.cli.training.told import K, Told
 from ngm.features import Features, Read, X
+from ngm.files import is_graph_folder
 from ngm.graph import Graph
 from ngm.networks import TEXT_NETWORKS
 from ngm.store import GraphData, open_graph
-from ngm.store import is_graph_folder as is_graph_folder
 from ngm.tables import Table, read_table
 from ngm.text.encoders import Choice, Encoder, TfidfSVD
 from ngm.text.encoders.encoder import OnTexts

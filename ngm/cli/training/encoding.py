@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from ngm.build.text import Rows
 from ngm.cli.terminal import download
-from ngm.cli.training.told import Told
-from ngm.methods.classifier import NGMClassifier
-from ngm.store import is_graph_folder
 from ngm.text.encoders import Choice, choose_encoder, fit_encoder
 from ngm.text.words import words_of
 
@@ -49,16 +46,3 @@ def choose(name: str | None, texts: Sequence[str], quiet: bool) -> Choice:
 def texts_read_by(chosen: Choice | None) -> str:
     """What is being done, in words."""
     return "reading texts" if chosen is None else f"reading texts with {chosen.encoder.name}"
-
-
-def has_teachers(settings: Mapping[str, object], task: str | None) -> bool:
-    """Whether the recipe, given or not, has teachers for what is to be learned; None: not known yet."""
-    recipe = settings.get("recipe", NGMClassifier.recipe)
-    return recipe == "strong" or (recipe == "auto" and task != "number")
-
-
-def needs_vectors(told: Told, settings: Mapping[str, object], task: str | None) -> bool:
-    """Whether vectors of the texts are of use to a network that reads texts: to its teachers, or to make its graph."""
-    taught = settings.get("recipe") != "strong" and has_teachers(settings, task) and not told.no_graph
-    made_here = told.graph is None and not told.no_graph and not is_graph_folder(told.source or "")
-    return taught or (made_here and told.encoder is not None and told.vectors is None)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ngm.cli.reading import labels_of
 from ngm.cli.training.told import SEPARATOR, Task, Told
 from ngm.evidence import Evidence, label_set, labels_in
-from ngm.methods.targets import encode_classes, plain, unlabeled_rows
-from ngm.store import first_of
+from ngm.methods.targets import ManyClassesWarning, encode_classes, plain, unlabeled_rows
+from ngm.names import first_of
 from ngm.tables import Table
 
 _MANY, _FEW = (
@@ -87,7 +87,7 @@ def target_of(table: Table, name: str, told: Told) -> Target:
     if told.validation_column is not None:
         target = _with_validation(target, table, told.validation_column)
     if task != "number":
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # said below, with the remedy
+        warnings.simplefilter("ignore", ManyClassesWarning)  # said below, with the remedy
         encode_classes(target.y, len(table))  # what is wrong with labels is said before the long part
     elif target.unlabeled.all():
         raise ValueError(f"column {name!r} of {table.name} has no number; give the column of what is to be learned")

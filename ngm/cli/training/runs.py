@@ -13,13 +13,13 @@ from sklearn.base import clone
 from ngm.cli.progress import Progress, metric_of
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err
-from ngm.cli.training.checks import check_edges
+from ngm.cli.training.checks import check_edges, has_teachers
 from ngm.cli.training.config import Asked
-from ngm.cli.training.data import Data, is_graph_folder
-from ngm.cli.training.encoding import has_teachers
+from ngm.cli.training.data import Data
 from ngm.cli.training.kept import Kept
 from ngm.cli.training.told import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
+from ngm.files import is_graph_folder
 from ngm.methods.classifier import NGMClassifier
 from ngm.methods.control import without_graph
 from ngm.methods.estimator import NGMEstimator
@@ -85,8 +85,6 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     told, given = asked.told, dict(asked.settings)
     network = given.setdefault("network", "ffnn")
     kind = NGMRegressor if data.target.task == "number" else NGMClassifier
-    if kind is NGMRegressor and given.get("class_prior") is not None:
-        raise ValueError("--class-prior is for classes, and the labels are numbers; leave it out, or set --task class")
     taught = has_teachers(given, data.target.task) and data.graph is not None
     if taught:
         check_edges(given)

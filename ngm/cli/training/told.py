@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast, get_args
 
 import typer
 
-from ngm.features import How
+from ngm.choices import EncoderName, How
 from ngm.names import nearest
-from ngm.run import JSON
-from ngm.text.encoders import ENCODERS
+
+if TYPE_CHECKING:
+    from ngm.run import JSON
 
 Task: TypeAlias = Literal["class", "number", "labels"]
 Log: TypeAlias = Literal["csv", "tensorboard"]
 HOW: tuple[str, ...] = get_args(How)
+ENCODERS: tuple[str, ...] = get_args(EncoderName)
 K, SEPARATOR, SHARE = 5, ";", 0.1
 FEW_LABELS = 30  # a class, below which none are held out unless the user says so
 _DATA, _GRAPH, _TRAINING, _OUTPUT = "Data", "Graph", "Training", "Output"

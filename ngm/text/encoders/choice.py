@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 import torch
 
+from ngm.choices import EncoderName
 from ngm.fetch import Progress
 from ngm.names import nearest
 from ngm.text.encoders.encoder import Arrays, Content, Encoder, EncoderUnavailableError, MissingPackageError
@@ -17,8 +18,7 @@ from ngm.text.encoders.static import StaticMiniLM
 from ngm.text.encoders.tfidf import TfidfSVD
 from ngm.text.encoders.word_means import WordMeans
 
-Name: TypeAlias = Literal["minilm", "minilm-int8", "minilm-static", "glove", "tfidf"]
-ENCODERS: tuple[str, ...] = get_args(Name)
+ENCODERS: tuple[str, ...] = get_args(EncoderName)
 FITTED: tuple[str, ...] = ("minilm-static", "glove", "tfidf")
 """Those that learn weights of words from the training texts, so that they have arrays to keep."""
 
