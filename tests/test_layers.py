@@ -1,9 +1,9 @@
-"""Data flows one way: a module imports only from layers above its own."""
+"""Data flows one way: a module imports only from layers above its own, and no modules import each other in a circle."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -12,8 +12,9 @@ import pytest
 
 import ngm
 
-# In the order of the data flow. A package is one layer. A new module takes the highest place at which everything
-# that it imports still stands above it.
+# In the order of the data flow. An entry is a module or a package with all that is in it; modules of a package that
+# have an entry of their own stand there instead. A new module takes the highest place at which everything that it
+# imports still stands above it. Imports count wherever they are: at the top, in functions, for type checkers.
 LAYERS = [
     "names",
     "choices",
@@ -63,6 +64,22 @@ LAYERS = [
     "cli",
     "__main__",
 ]
+# Imports that still close a circle, (who, whom), from before the rule looked inside packages. No new ones: the tests
+# below hold everything else to the order, and want a line deleted as soon as it is no longer needed.
+KNOWN_CYCLES = {
+    ("ngm.inputs.steps", "ngm.inputs.compiled"),
+    ("ngm.methods.checks", "ngm.methods.estimator"),
+    ("ngm.methods.exporting", "ngm.methods.estimator"),
+    ("ngm.methods.making", "ngm.methods.estimator"),
+    ("ngm.methods.readers", "ngm.methods.estimator"),
+    ("ngm.methods.recipes", "ngm.methods.estimator"),
+    ("ngm.methods.saving", "ngm.methods.classifier"),
+    ("ngm.methods.saving", "ngm.methods.estimator"),
+    ("ngm.methods.saving", "ngm.methods.regressor"),
+    ("ngm.methods.trust", "ngm.methods.estimator"),
+    ("ngm.methods.validation", "ngm.methods.estimator"),
+    ("ngm.methods.witness", "ngm.methods.estimator"),
+}
 ROOT = Path(ngm.__file__).parent
 
 
@@ -72,7 +89,6 @@ class Import:
 
     target: str
     line: int
-    in_function: bool
 
 
 def module_name(file: Path, root: Path) -> str:
@@ -81,77 +97,93 @@ def module_name(file: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def layer_of(module: str) -> str:
-    return module.split(".")[1] if "." in module else "__init__"
+def layer_of(module: str, layers: Collection[str]) -> str | None:
+    """The entry of a module itself, or else of the package that it is in; None where there is neither."""
+    parts = module.split(".")[1:] or ["__init__"]
+    names = [".".join(parts[:stop]) for stop in range(len(parts), 0, -1)]
+    return next((name for name in names if name in layers), None)
 
 
-def imports_of(source: str, module: str, modules: set[str]) -> Iterator[Import]:
-    """Imports of `modules` in a file, those for type checkers only left out."""
-
-    def walk(node: ast.AST, in_function: bool) -> Iterator[Import]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                for other in child.orelse:
-                    yield from walk(ast.Module([other], []), in_function)
-            elif isinstance(child, ast.Import | ast.ImportFrom):
-                yield from (Import(t, child.lineno, in_function) for t in targets(child))
-            else:
-                inside = in_function or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-                yield from walk(child, inside)
-
-    def targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+def imports_of(source: str, module: str, modules: Collection[str]) -> Iterator[Import]:
+    """Every import of one of `modules` in a file, but of itself."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in modules)
-            return
-        assert node.level == 0, f"{module}, line {node.lineno}: write imports in full, from ngm..."
-        for alias in node.names:
-            whole = (
-                f"{node.module}.{alias.name}"  # `from ngm import graph` is the module, `from ngm import Graph` is not
-            )
-            if whole in modules:
-                yield whole
-            elif node.module in modules:
-                yield str(node.module)
-
-    yield from walk(ast.parse(source), in_function=False)
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}, line {node.lineno}: write imports in full, from ngm..."
+            # `from ngm import graph` is the module, `from ngm import Graph` is not
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            targets = [name if name in modules else str(node.module) for name in whole]
+        else:
+            continue
+        yield from (Import(target, node.lineno) for target in targets if target in modules and target != module)
 
 
-def problems(root: Path, layers: list[str]) -> list[str]:
-    """What in a package stands against the order, in words."""
+def all_imports(root: Path) -> dict[str, list[Import]]:
+    """The imports of every module of a package, in the order of its lines."""
     sources = {module_name(f, root): f.read_text(encoding="utf-8") for f in sorted(root.rglob("*.py"))}
+    found = {module: imports_of(source, module, sources) for module, source in sources.items()}
+    return {module: sorted(imports, key=lambda item: item.line) for module, imports in found.items()}
+
+
+def graph_of(imports: Mapping[str, list[Import]], without: Collection[tuple[str, str]] = ()) -> dict[str, set[str]]:
+    """Whom each module imports."""
+    return {who: {i.target for i in items if (who, i.target) not in without} for who, items in imports.items()}
+
+
+def problems(root: Path, layers: list[str], known: Collection[tuple[str, str]] = ()) -> list[str]:
+    """What in a package stands against the order, in words."""
+    imports = all_imports(root)
     found: list[str] = []
-    for layer in sorted({layer_of(m) for m in sources} - set(layers)):
+    for name in dict.fromkeys(m.split(".")[1] for m in imports if layer_of(m, layers) is None and "." in m):
         found.append(
-            f"{root.name}/{layer} has no place in the order of the data flow: add it to LAYERS in "
+            f"{root.name}/{name} has no place in the order of the data flow: add it to LAYERS in "
             "tests/test_layers.py, below everything that it imports and above everything that imports it"
         )
-    inside: dict[str, set[str]] = {m: set() for m in sources}  # imports within a package when it is loaded
-    for module, source in sources.items():
-        for item in imports_of(source, module, set(sources)):
-            here, there = layer_of(module), layer_of(item.target)
-            if here == there:
-                if not item.in_function and item.target != module:
-                    inside[module].add(item.target)
-            elif here in layers and there in layers and layers.index(there) > layers.index(here):
+    for module, items in imports.items():
+        for item in items:
+            here, there = layer_of(module, layers), layer_of(item.target, layers)
+            if here is None or there is None or (module, item.target) in known:
+                continue
+            if layers.index(there) > layers.index(here):
                 found.append(
                     f"{module}, line {item.line}, imports {item.target}, which stands below it in LAYERS of "
                     "tests/test_layers.py; move what both need to a layer above"
                 )
     try:
-        TopologicalSorter(inside).prepare()
+        TopologicalSorter(graph_of(imports, known)).prepare()
     except CycleError as error:
         found.append(f"modules import each other in a circle: {' <- '.join(error.args[1])}")
     return found
 
 
+def reaches(graph: Mapping[str, set[str]], start: str, end: str) -> bool:
+    """Whether one module imports another, directly or through others."""
+    seen, left = set(), [start]
+    while left:
+        module = left.pop()
+        if module == end:
+            return True
+        if module not in seen:
+            seen.add(module)
+            left += graph.get(module, ())
+    return False
+
+
 def test_every_module_imports_only_from_layers_above_it() -> None:
-    assert problems(ROOT, LAYERS) == []
+    assert problems(ROOT, LAYERS, KNOWN_CYCLES) == []
 
 
 def test_the_list_names_each_layer_once_and_none_that_is_gone() -> None:
     assert len(set(LAYERS)) == len(LAYERS)
-    there = {layer_of(module_name(f, ROOT)) for f in ROOT.rglob("*.py")}
+    there = {layer_of(module, LAYERS) for module in all_imports(ROOT)}
     assert set(LAYERS) == there
+
+
+def test_every_known_cycle_is_still_one() -> None:
+    graph = graph_of(all_imports(ROOT))
+    closed = {(who, whom) for who, whom in KNOWN_CYCLES if whom in graph.get(who, ()) and reaches(graph, whom, who)}
+    assert closed == KNOWN_CYCLES, "delete these lines of KNOWN_CYCLES"
 
 
 @pytest.fixture
@@ -203,20 +235,28 @@ def test_an_import_from_below_is_found_in_any_form(package: Path, source: str, t
 
 
 @pytest.mark.parametrize("test", ["TYPE_CHECKING", "typing.TYPE_CHECKING"])
-def test_imports_for_type_checkers_are_exempt(package: Path, test: str) -> None:
-    source = f"import typing\nif {test}:\n    from pack.top import answer\nelse:\n    import pack.tools.one\n"
+def test_imports_for_type_checkers_count(package: Path, test: str) -> None:
+    source = f"import typing\nif {test}:\n    from pack.top import answer\n"
     (package / "base.py").write_text(source, encoding="utf-8")
-    assert [p.split(", which")[0] for p in problems(package, ORDER)] == ["pack.base, line 5, imports pack.tools.one"]
+    assert [p.split(", which")[0] for p in problems(package, ORDER)][:1] == ["pack.base, line 3, imports pack.top"]
+    assert problems(package, ORDER, {("pack.base", "pack.top")}) == []
 
 
-def test_modules_of_a_package_may_not_go_in_a_circle_except_inside_functions(package: Path) -> None:
-    (package / "tools" / "one.py").write_text("def f():\n    from pack.tools import two\n", encoding="utf-8")
-    assert problems(package, ORDER) == []
-    (package / "tools" / "one.py").write_text("from pack.tools import two\n", encoding="utf-8")
+@pytest.mark.parametrize("source", ["from pack.tools import two", "def f():\n    from pack.tools import two"])
+def test_modules_of_a_package_may_not_go_in_a_circle(package: Path, source: str) -> None:
+    (package / "tools" / "one.py").write_text(source + "\n", encoding="utf-8")
     (found,) = problems(package, ORDER)
     assert found.startswith("modules import each other in a circle: ")
     assert "pack.tools.one" in found
     assert "pack.tools.two" in found
+    assert problems(package, ORDER, {("pack.tools.one", "pack.tools.two")}) == []
+
+
+def test_a_module_may_have_a_place_apart_from_its_package(package: Path) -> None:
+    (package / "base.py").write_text("from pack.tools import one\n", encoding="utf-8")
+    (package / "tools" / "one.py").write_text("", encoding="utf-8")
+    assert problems(package, ORDER)[0].startswith("pack.base, line 1, imports pack.tools.one, which stands below it")
+    assert problems(package, ["tools.one", *ORDER]) == []
 
 
 @pytest.mark.parametrize("file", ["spread.py", "spread/kernel.py"])
