@@ -22,7 +22,7 @@ from battery_parts.problems import MULTI_LABEL, PROTOCOL, TEXTS, Part, columns, 
 from battery_parts.texts import INPUTS
 from ngm.files import file_written_whole
 from ngm.metrics import accuracy, f1
-from ngm.reproduce.scores import code_digest
+from ngm.reproduce.code_digest import code_digest
 
 
 @dataclass(frozen=True)

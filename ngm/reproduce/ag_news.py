@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from ngm.datasets import Progress, load
 from ngm.names import nearest
 from ngm.reproduce.articles import BATCH, Articles, Method, scores
-from ngm.reproduce.scores import Score, Scores, code_digest
+from ngm.reproduce.code_digest import code_digest
+from ngm.reproduce.scores import Score, Scores
 from ngm.reproduce.table import Row, Table, summary
 from ngm.text import mythes
 
@@ -46,13 +47,6 @@ QUICK_LABELS: tuple[int | None, ...] = (400, 4000)
 CURVE_STEPS = 2000  # at most, for each point of the curve
 _QUICK_STEPS = 1000  # likewise, with --quick
 _ONCE = "small"  # a network of this size is trained once, whatever the number of seeds
-_CODE = (  # what the scores of this table rest on
-    *("graph.py", "rows.py", "ordering.py", "metrics.py", "spread.py", "distances.py", "objective.py", "sampling.py"),
-    *("training.py", "build/knn.py", "build/exact.py", "build/weights.py", "datasets/ag_news.py", "networks/tap.py"),
-    *("methods/propagation.py", "methods/seeds.py", "text/words.py", "reproduce/articles.py"),
-    *("text/characters.py", "text/cuts.py", "text/ragged.py", "text/rewritten.py", "text/thesaurus.py"),
-    *("text/vectors.py", "networks/charcnn.py", "networks/first_layer.py", "methods/soft_labels.py"),
-)
 
 
 def run(
@@ -202,7 +196,7 @@ def _of(data: str, method: Method, labels: int | None, seed: int, steps: int) ->
         "labels": labels or "all",
         "seed": seed,
         "steps": steps,
-        "code": code_digest(*_CODE),
+        "code": code_digest(__name__),
     }
 
 

@@ -19,17 +19,13 @@ from ngm.datasets.blogcatalog import split
 from ngm.metrics import Average, Protocol, best_thresholds, f1, recall
 from ngm.names import nearest
 from ngm.reproduce.bloggers import METHODS, Bloggers, Floats, Ids, Method, Scorer
-from ngm.reproduce.scores import Score, Scores, code_digest
+from ngm.reproduce.code_digest import code_digest
+from ngm.reproduce.scores import Score, Scores
 from ngm.reproduce.table import Row, Table, summary
 
 __all__ = ["METHODS", "SHARES", "check", "count", "run"]
 SHARES = (20, 50, 80)
 _HELD_OUT = 5  # one of so many parts, where there is one fold only
-_CODE = (  # what the scores of this table rest on
-    *("graph.py", "spread.py", "rows.py", "distances.py", "ordering.py", "sampling.py", "objective.py", "metrics.py"),
-    *("inputs", "networks", "training.py", "methods", "comparators/linear.py", "comparators/one_vs_rest.py"),
-    *("datasets/blogcatalog.py", "reproduce/bloggers.py", "reproduce/blogcatalog.py"),
-)
 _COLUMNS: tuple[tuple[Protocol, str | None], ...] = (
     ("independent", "fixed"),
     ("independent", "chosen"),
@@ -169,7 +165,7 @@ def _name(metric: str, protocol: str, threshold: str | None) -> str:
 
 def _of(method: str, share: int, seed: int) -> dict[str, str | int]:
     """What tells a score from others."""
-    return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(*_CODE)}
+    return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(__name__)}
 
 
 def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:

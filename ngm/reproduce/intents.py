@@ -16,8 +16,9 @@ from ngm.choices import Intents
 from ngm.datasets import Progress, load
 from ngm.metrics import accuracy, mean_reciprocal_rank
 from ngm.names import nearest
+from ngm.reproduce.code_digest import code_digest
 from ngm.reproduce.intent_methods import METHODS, Messages, Method, Network, Scored
-from ngm.reproduce.scores import Score, Scores, code_digest
+from ngm.reproduce.scores import Score, Scores
 from ngm.reproduce.table import Row, Table, summary
 from ngm.run import JSON
 
@@ -26,13 +27,6 @@ DATASETS: tuple[str, ...] = get_args(Intents)
 LABELS_PER_CLASS = 10  # shown in "clinc20-few"
 _FEW = "-few"
 _METRICS = ("mrr", "accuracy")
-_CODE = (  # what the scores of this table rest on
-    *("graph.py", "spread.py", "rows.py", "distances.py", "ordering.py", "sampling.py", "objective.py", "metrics.py"),
-    *("text/ragged.py", "text/tokens.py", "text/vectors.py", "text/words.py", "build/text.py", "build/knn.py"),
-    *("build/exact.py", "build/weights.py", "networks/lstm.py", "networks/tap.py", "training.py"),
-    *("methods/propagation.py", "methods/seeds.py", "datasets/intents.py", "reproduce/intent_methods.py"),
-    "reproduce/intents.py",
-)
 
 
 def run(
@@ -138,7 +132,7 @@ def _seeds(method: Method, dataset: str, seeds: int, quick: bool) -> range:
 
 def _of(method: str, dataset: str, seed: int) -> dict[str, JSON]:
     """What tells a score from others."""
-    return {"table": "intents", "dataset": dataset, "method": method, "seed": seed, "code": code_digest(*_CODE)}
+    return {"table": "intents", "dataset": dataset, "method": method, "seed": seed, "code": code_digest(__name__)}
 
 
 def _rows(method: Method, messages: Messages, found: Sequence[Score]) -> Iterator[Row]:

@@ -19,7 +19,8 @@ from ngm.datasets import Dataset, Progress, load
 from ngm.graph import Graph
 from ngm.names import nearest
 from ngm.reproduce.citations import METHODS, Method, Setting
-from ngm.reproduce.scores import Score, Scores, code_digest
+from ngm.reproduce.code_digest import code_digest
+from ngm.reproduce.scores import Score, Scores
 from ngm.reproduce.table import Row, Table, summary
 from ngm.reproduce.views import Cell, view
 from ngm.run import JSON
@@ -159,7 +160,7 @@ def inductive(data: Dataset) -> tuple[Graph, NDArray[np.int64]]:
 def _of(table: str, dataset: str, method: str, setting: str, seed: int) -> dict[str, JSON]:
     """What tells a score from others."""
     names = {"table": table, "dataset": dataset, "method": method, "setting": setting}
-    return {**names, "seed": seed, "code": code_digest()}
+    return {**names, "seed": seed, "code": code_digest(__name__)}
 
 
 def _row(method: Method, setting: Setting, found: list[Score], dataset: str, labels: int | None = None) -> Row:

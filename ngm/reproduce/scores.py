@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Protocol, cast
 
-import ngm
 from ngm.run import JSON
 
 
@@ -93,21 +90,6 @@ class Scores:
                     score = self._known[key]
                     stream.write(json.dumps({"of": dict(of), "score": vars(score)}) + "\n")
         return self._known[key]
-
-
-@cache
-def code_digest(*parts: str) -> str:
-    """A digest of the library, or of the named parts of it: scores of other code are not taken for those of this one.
-
-    Args:
-        parts: Files or folders of the package, such as "inputs" and "reproduce/pubmed.py"; all of it where not given.
-    """
-    root = Path(ngm.__file__).parent
-    digest = hashlib.sha256()
-    for path in [root / part for part in parts] or [root]:
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def _key(of: Mapping[str, JSON]) -> str:
