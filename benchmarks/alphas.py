@@ -11,7 +11,7 @@ import bench
 from ngm import NGMClassifier
 from ngm.collapse import CollapseWarning
 from ngm.datasets import load
-from ngm.reproduce.pubmed import inductive
+from ngm.experiments.citations.protocol import inductive
 
 SEEDS = 3
 SETTINGS: dict[str, dict[str, object]] = {

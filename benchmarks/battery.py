@@ -32,8 +32,8 @@ from battery_parts.summary import summarize
 from battery_parts.tables import markdown, show, with_block
 from rich.console import Console
 
-from ngm.files import file_written_whole
-from ngm.names import nearest
+from ngm._spelling import nearest
+from ngm.io.files import file_written_whole
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "battery.json"

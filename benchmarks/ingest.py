@@ -61,7 +61,7 @@ def make_table(file: Path, edges: int) -> None:
 
 
 def ours(file: Path, folder: Path, memory_limit: str) -> float:
-    from ngm.store import read_graph
+    from ngm.io.graph_data import read_graph
 
     started = time.perf_counter()
     read_graph(file, source="src", target="dst", weight="w", folder=folder, memory_limit=memory_limit)

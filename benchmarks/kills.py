@@ -22,8 +22,8 @@ import numpy as np
 from forked import Ended, Forked, Job, Signal
 
 import ngm
-from ngm.files import is_temporary
-from ngm.tables import read_table
+from ngm.io.files import is_temporary
+from ngm.io.tables import read_table
 
 ROWS, CLASSES, LABELED = 60, 3, 42
 WORDS = ("red apple pie", "blue sea wave", "green hill tree")

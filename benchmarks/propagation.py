@@ -29,7 +29,7 @@ from sknetwork.classification import DiffusionClassifier
 from torch_geometric.nn import LabelPropagation as PyG
 
 from ngm import Graph, LabelPropagation
-from ngm.spread import Shares, Solver, pull, solve
+from ngm.propagation.kernel import Shares, Solver, pull, solve
 
 NODES, EDGES, LABELS = 100_000, 1_000_000, 20
 ALPHA, TOLERANCE = 0.95, 1e-4

@@ -24,11 +24,11 @@ from battery_parts.problems import GRAPHS, LABELS_PER_CLASS, TEXTS, Problem, pre
 from rich.console import Console
 from rich.table import Table
 
-from ngm.files import file_written_whole
+from ngm.io.files import file_written_whole
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import NodeViews, scaled_features
 from ngm.recipes.stacking import stack_teachers
-from ngm.recipes.targets import Targets
 from ngm.recipes.teachers import predict_all
-from ngm.recipes.views import NodeViews, scaled_features
 
 RESULTS = Path(__file__).parent / "results" / "teachers.json"
 FIRST_DRAW = 100

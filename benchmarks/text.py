@@ -27,7 +27,7 @@ from ngm.networks import charcnn, first_layer
 from ngm.networks.charcnn import POOL, CharCNN
 from ngm.text.characters import ALPHABET, LENGTH, quantize
 from ngm.text.ragged import Ragged
-from ngm.text.rewritten import Rewritten
+from ngm.text.synonym_augmentation import Rewritten
 from ngm.text.thesaurus import Thesaurus
 
 BATCH = 128

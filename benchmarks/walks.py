@@ -24,7 +24,7 @@ import torch
 from bench import report
 
 from ngm import Graph, datasets
-from ngm.inputs import random_walks, steps
+from ngm.inputs import random_walks, walk_steps
 
 PEERS = ["pecanpy==2.0.9", "fastnode2vec==0.0.7"]
 BIASES = [(1.0, 1.0), (0.25, 4.0), (1.0, 0.5)]
@@ -74,11 +74,11 @@ def our_rate(graph: Graph, p: float, q: float, options: argparse.Namespace, walk
 
 
 def numpy_rate(graph: Graph, p: float, q: float, options: argparse.Namespace) -> float:
-    kernels, steps._kernels = steps._kernels, lambda: None
+    kernels, walk_steps._kernels = walk_steps._kernels, lambda: None
     try:
         return our_rate(graph, p, q, options, walks=1)
     finally:
-        steps._kernels = kernels
+        walk_steps._kernels = kernels
 
 
 def peer_rates(graph: Graph, python: Path, options: argparse.Namespace) -> dict[str, dict[str, float]]:

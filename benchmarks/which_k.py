@@ -12,9 +12,9 @@ import numpy as np
 from ngm import LabelPropagation, NGMClassifier, knn_graph
 from ngm.build import summarize
 from ngm.datasets import Dataset, few_labels, load
+from ngm.experiments.table import Row, measured
 from ngm.graph import Graph
 from ngm.metrics import accuracy
-from ngm.reproduce.table import Row, measured
 
 NEIGHBORS = (1, 2, 3, 5, 10, 20, 50, 100)
 LABELS_PER_CLASS = (2, 10)

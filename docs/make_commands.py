@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from ngm.cli import app
-from ngm.files import write_text
+from ngm.io.files import write_text
 
 PAGE = Path(__file__).with_name("commands.md")
 ORDER = ("demo", "ingest", "build", "check", "train", "report", "predict", "export", "datasets", "reproduce")

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from ngm.diagnosis.diagnose import diagnose
     from ngm.diagnosis.records import Diagnosis
     from ngm.edge_batch import EdgeBatch, EdgeKind
+    from ngm.estimators.classifier import NGMClassifier
+    from ngm.estimators.co_training import CoTraining
+    from ngm.estimators.control import without_graph
+    from ngm.estimators.persistence import load
+    from ngm.estimators.regressor import NGMRegressor
+    from ngm.estimators.self_training import SelfTraining
+    from ngm.estimators.validation import LabeledKFold
     from ngm.graph import Graph
-    from ngm.methods.classifier import NGMClassifier
-    from ngm.methods.co_training import CoTraining
-    from ngm.methods.control import without_graph
-    from ngm.methods.propagation import LabelPropagation
-    from ngm.methods.regressor import NGMRegressor
-    from ngm.methods.saving import load
-    from ngm.methods.self_training import SelfTraining
-    from ngm.methods.validation import LabeledKFold
+    from ngm.io.graph_data import GraphData, open_graph, read_graph, save_graph
+    from ngm.io.tables import Table, read_table
     from ngm.objective import Cost, NGMLoss, Regularizer
+    from ngm.propagation.label_propagation import LabelPropagation
     from ngm.report import write_report
     from ngm.sampling import EdgeLoader
-    from ngm.store import GraphData, open_graph, read_graph, save_graph
-    from ngm.tables import Table, read_table
     from ngm.training import train
 
     __version__: str
@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 _HOMES = {  # the same as above, for Python itself
-    "CoTraining": "ngm.methods.co_training",
+    "CoTraining": "ngm.estimators.co_training",
     "CollapseWarning": "ngm.collapse",
     "Cost": "ngm.objective",
     "Diagnosis": "ngm.diagnosis.records",
@@ -77,29 +77,29 @@ _HOMES = {  # the same as above, for Python itself
     "EdgeKind": "ngm.edge_batch",
     "EdgeLoader": "ngm.sampling",
     "Graph": "ngm.graph",
-    "GraphData": "ngm.store",
+    "GraphData": "ngm.io.graph_data",
     "KnowledgeGraph": "ngm.build",
-    "LabelPropagation": "ngm.methods.propagation",
-    "LabeledKFold": "ngm.methods.validation",
-    "NGMClassifier": "ngm.methods.classifier",
+    "LabelPropagation": "ngm.propagation.label_propagation",
+    "LabeledKFold": "ngm.estimators.validation",
+    "NGMClassifier": "ngm.estimators.classifier",
     "NGMLoss": "ngm.objective",
-    "NGMRegressor": "ngm.methods.regressor",
+    "NGMRegressor": "ngm.estimators.regressor",
     "Regularizer": "ngm.objective",
-    "SelfTraining": "ngm.methods.self_training",
-    "Table": "ngm.tables",
+    "SelfTraining": "ngm.estimators.self_training",
+    "Table": "ngm.io.tables",
     "diagnose": "ngm.diagnosis.diagnose",
     "knn_graph": "ngm.build",
     "knowledge_graph": "ngm.build",
-    "load": "ngm.methods.saving",
-    "open_graph": "ngm.store",
-    "read_graph": "ngm.store",
-    "read_table": "ngm.tables",
-    "save_graph": "ngm.store",
+    "load": "ngm.estimators.persistence",
+    "open_graph": "ngm.io.graph_data",
+    "read_graph": "ngm.io.graph_data",
+    "read_table": "ngm.io.tables",
+    "save_graph": "ngm.io.graph_data",
     "shared_graph": "ngm.build",
     "sparse_graph": "ngm.build",
     "text_graph": "ngm.build",
     "train": "ngm.training",
-    "without_graph": "ngm.methods.control",
+    "without_graph": "ngm.estimators.control",
     "write_report": "ngm.report",
 }
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ngm.names import nearest
+from ngm._spelling import nearest
 
 Distance = Callable[[Tensor, Tensor], Tensor]
 

@@ -21,9 +21,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm import graph_files
-from ngm.arguments import as_numbers, as_path, flag, short_repr, whole_number
-from ngm.edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
+from ngm._arguments import as_numbers, as_path, flag, short_repr, whole_number
+from ngm._edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
+from ngm.io import graph_folder
 
 if TYPE_CHECKING:
     import networkx
@@ -194,12 +194,12 @@ class Graph:
         Args:
             folder: Written by `save`, `ngm.read_graph`, `ngm.save_graph`, `ngm ingest` or `ngm build`.
         """
-        header, edges, weight = graph_files.read(as_path("folder", folder))
+        header, edges, weight = graph_folder.read(as_path("folder", folder))
         return cls(header["num_nodes"], edges, weight, bool(header["directed"]))
 
     def save(self, folder: str | Path) -> Path:
         """Writes `graph.json`, `edges.npy` and `weight.npy` into `folder`, whole or not at all."""
-        return graph_files.write(as_path("folder", folder), self.num_nodes, self.edges, self.weight, self.directed)
+        return graph_folder.write(as_path("folder", folder), self.num_nodes, self.edges, self.weight, self.directed)
 
     # Turned into
 

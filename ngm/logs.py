@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ngm.distributed import rank_and_world
-from ngm.files import write_text
+from ngm.io.files import write_text
 from ngm.training import TERMS, Epoch
 
 if TYPE_CHECKING:

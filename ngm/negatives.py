@@ -16,9 +16,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.arguments import short_repr
+from ngm._arguments import short_repr
+from ngm._pair_keys import pair_keys
 from ngm.graph import Graph
-from ngm.pair_keys import pair_keys
 
 Ids = NDArray[np.int64]
 MAX_NEGATIVES = 100  # per edge

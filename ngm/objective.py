@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngm._spelling import nearest
 from ngm.choices import Influence, Scaling
 from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
 from ngm.edge_batch import EdgeBatch, EdgeKind, Totals
-from ngm.names import nearest
 from ngm.negatives import check_negatives
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import depth_first_order
 
-from ngm.pair_keys import MAX_KEYED_NODES, unique_pairs
+from ngm._pair_keys import MAX_KEYED_NODES, unique_pairs
 
 Ids = NDArray[np.int64]
 EXPANDED_UP_TO = 5_000_000  # edges; beyond, the loop would take longer than an epoch

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TypeVar, cast, get_args
 
+from ngm._spelling import nearest
 from ngm.choices import (
     DistanceName,
     Influence,
@@ -26,7 +27,6 @@ from ngm.choices import (
     Scaling,
     ScalingName,
 )
-from ngm.names import nearest
 
 Class = TypeVar("Class", bound=type)
 PLACEHOLDER = "{settings}"  # in a docstring, alone on its line: where the settings are listed

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.arguments import short_repr
+from ngm._arguments import short_repr
 
 
 @runtime_checkable

@@ -16,12 +16,12 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import as_numbers, short_repr, whole_number
+from ngm._arguments import as_numbers, short_repr, whole_number
+from ngm._node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.choices import Labels, Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
-from ngm.node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.ordering import edge_order
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
 

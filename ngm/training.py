@@ -27,9 +27,9 @@ from ngm.distributed import (
     sum_over_ranks,
     text_of_any,
 )
+from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
 from ngm.objective import Cost, NGMLoss
 from ngm.parameters import PARAMETERS
-from ngm.run import JSON, Run, load_tensors, save_tensors
 from ngm.sampling import EdgeLoader
 
 Epoch: TypeAlias = dict[str, float]

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm import EdgeLoader, Graph, datasets
-from ngm.methods import estimator as estimator_module
+from ngm._processor import multiplies
+from ngm.estimators import base as estimator_module
+from ngm.io.run_folder import Run
 from ngm.networks import FFNN
-from ngm.processor import multiplies
-from ngm.report import hidden
-from ngm.run import Run
+from ngm.report import hidden_section as hidden
 from tests.browser import opened
 
 if TYPE_CHECKING:

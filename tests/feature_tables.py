@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ngm import Graph, read_table
 from ngm.features import Features
-from ngm.run import Run
-from ngm.tables import Table
+from ngm.io.run_folder import Run
+from ngm.io.tables import Table
 
 TEXTS = ["red apple", "Green apple, apple", "old car", "new car"]
 GRAPH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [0, 2]], [1.0, 0.5, 2.0, 1.0])

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ngm import Graph, NGMClassifier, read_table
+from ngm.estimators.base import NGMEstimator
 from ngm.features import Features, X
-from ngm.methods.estimator import NGMEstimator
-from ngm.run import Run as Folder
+from ngm.io.run_folder import Run as Folder
 from tests.test_text_estimators import make_texts
 
 TEXTS, TRUTH = make_texts(30)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ngm
-from ngm.evidence import Evidence, write_evidence
-from ngm.methods.saving import settings_as_json
+from ngm.estimators.persistence import settings_as_json
+from ngm.io.node_records import Evidence, write_evidence
+from ngm.io.run_folder import JSON, Run
 from ngm.report.page import Page, Section, Shown
-from ngm.run import JSON, Run
 
 ORDER = ["gain", "run", "curves", "wrong", "space", "closer", "graph", "edges", "next"]
 WORDS = ("labelled", "labelled", "validation", "validation", "unlabelled", "unlabelled")

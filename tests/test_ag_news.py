@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from ngm.datasets import ag_news as ag_news_data
-from ngm.reproduce import ag_news, articles
-from ngm.reproduce.articles import Articles, Method
-from ngm.reproduce.scores import Scores
+from ngm.experiments.ag_news import methods as articles
+from ngm.experiments.ag_news import protocol as ag_news
+from ngm.experiments.ag_news.methods import Articles, Method
+from ngm.experiments.scores import Scores
 
 TOPICS = (("war", "peace", "treaty"), ("goal", "match", "team"), ("stock", "market", "profit"), ("chip", "web", "code"))
 

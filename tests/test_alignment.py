@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ngm import Graph, load, open_graph, read_table, save_graph
-from ngm.evidence import read_evidence
-from ngm.run import Run as RunFolder
+from ngm.io.node_records import read_evidence
+from ngm.io.run_folder import Run as RunFolder
 from tests.commands import Run, runner
 from tests.test_training import same_bits, weights
 

@@ -15,11 +15,11 @@ import scipy.sparse as sp
 import torch
 
 import ngm
-from ngm.arguments import as_array, as_numbers, as_path, flag, real_number, short_repr, whole_number
-from ngm.evidence import read_evidence
-from ngm.run import Run
+from ngm._arguments import as_array, as_numbers, as_path, flag, real_number, short_repr, whole_number
+from ngm.io.node_records import read_evidence
+from ngm.io.run_folder import Run
 from ngm.text.thesaurus import Thesaurus
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 from tests.runs_by_hand import by_hand, make_run
 
 X = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)

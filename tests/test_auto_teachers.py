@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from ngm import Graph, knn_graph
-from ngm.recipes.targets import Targets
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import GraphOperators, NodeViews, scaled_features
 from ngm.recipes.teachers import SPREADING_ALIKE, linear_proba, predict_all, self_trained, spread_labels
-from ngm.recipes.views import GraphOperators, NodeViews, scaled_features
 from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, X, views
 
 RNG = np.random.default_rng(0)

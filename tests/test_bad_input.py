@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor
-from ngm.methods.estimator import NGMEstimator
+from ngm.estimators.base import NGMEstimator
 
 SMALL = {"hidden": (4,), "epochs": 1, "recipe": "paper"}
 N = 10
@@ -164,7 +164,7 @@ def test_predict_refuses_nan_as_well() -> None:
 
 
 def test_a_nan_far_down_is_found_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ngm.methods.checks._ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("ngm._input_checks._ROWS_AT_ONCE", 4)
     text = "x[9, 1] is NaN; fill in or drop such values before fit and predict"
     refused(NGMClassifier(**SMALL), text, tmp_path, x=spoiled(9, 1, np.nan))
 

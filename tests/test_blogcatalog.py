@@ -10,10 +10,20 @@ from torch.nn import functional as F
 
 from ngm.datasets import Dataset, load
 from ngm.datasets.blogcatalog import read, split
+from ngm.experiments.blogcatalog import protocol as blogcatalog
+from ngm.experiments.blogcatalog.methods import (
+    Bloggers,
+    Floats,
+    Ids,
+    Joint,
+    Method,
+    Networks,
+    Scorer,
+    linear,
+    weighted_bce,
+)
+from ngm.experiments.scores import Score, Scores
 from ngm.metrics import best_thresholds, f1
-from ngm.reproduce import blogcatalog
-from ngm.reproduce.bloggers import Bloggers, Floats, Ids, Joint, Method, Networks, Scorer, linear, weighted_bce
-from ngm.reproduce.scores import Score, Scores
 from tests.conftest import needs
 
 

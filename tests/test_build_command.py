@@ -21,7 +21,7 @@ from ngm.build.neighbors import Neighbors, nearest_neighbors
 from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
 from ngm.build.text import text_graph
-from ngm.store import open_graph
+from ngm.io.graph_data import open_graph
 from tests.commands import Run, runner
 
 BODIES = [

@@ -14,7 +14,7 @@ from ngm.recipes.calibration import (
     powered,
     rescaled,
 )
-from ngm.recipes.targets import Targets, check_class_prior
+from ngm.recipes.label_matrix import Targets, check_class_prior
 from tests.three_classes import FEW, GRAPH, X
 
 RNG = np.random.default_rng(0)

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ngm.text.characters import ALPHABET, blank_rows, quantize
-from ngm.text.cuts import Cut
+from ngm.text.crop_augmentation import Cut
 from ngm.text.ragged import Ragged
-from ngm.text.rewritten import Rewritten
+from ngm.text.synonym_augmentation import Rewritten
 from ngm.text.thesaurus import Thesaurus
 
 TEXTS = ["Hello, World!", "", "é ü 漢字 𝄞", "a-b_c\n\t<b>&lt;#36;", "\ud800 lone surrogate", "x" * 50, " "]

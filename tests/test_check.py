@@ -10,7 +10,7 @@ import pytest
 
 from ngm import Graph
 from ngm.diagnosis import diagnose
-from ngm.store import open_graph, read_table, save_graph
+from ngm.io.graph_data import open_graph, read_table, save_graph
 from tests.commands import Run, runner
 from tests.test_diagnose import RNG, planted, shown
 

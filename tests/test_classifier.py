@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier
-from ngm.methods import forward
+from ngm.estimators import batch_prediction as forward
 from ngm.rows import Inputs
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}

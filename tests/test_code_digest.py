@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ngm.reproduce.code_digest import code_digest
+from ngm.experiments.code_digest import code_digest
 
 FILES = {
     "__init__.py": "",

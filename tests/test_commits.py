@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ngm.commits import head_commit
+from ngm.io.git_commit import head_commit
 
 
 def git(folder: Path, *words: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
-from ngm.methods.control import without_graph
-from ngm.methods.recipes import resolve
+from ngm.estimators.control import without_graph
+from ngm.recipes.settings import resolve
 from tests.test_training import same_bits, weights
 
 RNG = np.random.default_rng(0)

@@ -19,7 +19,7 @@ from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.intervals import mean_variance, paired_gain, share_of_edges, wilson
 from ngm.diagnosis.similarity import similarity
 from ngm.diagnosis.structure import histogram
-from ngm.methods.seeds import read_seeds
+from ngm.propagation.seeds import read_seeds
 from tests.conftest import random_graph
 
 Ids = NDArray[np.int64]

@@ -186,7 +186,7 @@ REFERENCE = [
     "ngm.datasets",
     "ngm.diagnosis",
     "ngm.distances",
-    "ngm.evidence",
+    "ngm.io.node_records",
     "ngm.features",
     "ngm.inputs",
     "ngm.logs",

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import ngm
 from ngm import Graph, NGMClassifier, load, open_graph, read_table, save_graph, write_report
-from ngm.build.reading import read_matrix
 from ngm.datasets import ag_news, blogcatalog, intents, planetoid
+from ngm.io.table_columns import read_matrix
 from ngm.text import WordVectors
 
 ROOT = Path(ngm.__file__).parent
@@ -61,8 +61,8 @@ ADMITTED = {
     ("__init__.py", "importlib.import_module"): "a module of this package, by the name of a public thing or its own",
     ("cli/streams.py", "os.execv"): "this very command again, with the words it was given, where the locale is C",
     ("datasets/pickles.py", "pickle"): "an unpickler that makes stand-ins only; tests/test_pickles.py attacks it",
-    ("fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
-    ("methods/exporting.py", "torch.export.load"): "the archive that this process has just written, to check it",
+    ("io/fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
+    ("estimators/model_export.py", "torch.export.load"): "the archive that this process has just written, to check it",
 }
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from ngm import Graph, edge_lists
-from ngm.edge_lists import refuse_repeated
+from ngm import Graph, _edge_lists
+from ngm._edge_lists import refuse_repeated
+from ngm._pair_keys import MAX_KEYED_NODES, pair_keys, unique_pairs
 from ngm.inputs import links
 from ngm.ordering import edge_order
-from ngm.pair_keys import MAX_KEYED_NODES, pair_keys, unique_pairs
 
 HUGE = 2**62  # nodes: u * n + v is far beyond int64
 
@@ -47,7 +47,7 @@ def test_both_directions_are_two_edges_of_a_directed_graph() -> None:
 def test_repeated_edges_are_found_like_by_a_plain_loop(
     directed: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edge_lists, "_ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(_edge_lists, "_ROWS_AT_ONCE", at_once)
     rng = np.random.default_rng(at_once)
     found = 0
     for _ in range(200):
@@ -68,7 +68,7 @@ def test_repeated_edges_are_found_like_by_a_plain_loop(
 def test_graphs_made_by_the_library_are_checked_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     graphs = [Graph.from_edges(rng.integers(50, size=(200, 2)), num_nodes=50, directed=d) for d in (False, True)]
-    monkeypatch.setattr(edge_lists, "distinct_pairs", None)  # would fail, were the edges sorted again
+    monkeypatch.setattr(_edge_lists, "distinct_pairs", None)  # would fail, were the edges sorted again
     for i, graph in enumerate(graphs):
         opened = Graph.open(graph.save(tmp_path / str(i)))
         assert torch.equal(opened.edges, graph.edges)

@@ -11,9 +11,9 @@ import torch
 
 import ngm
 from ngm import Graph
-from ngm.evidence import Evidence, edges_between, kept_nodes, labels_in, read_evidence, shortened, write_evidence
-from ngm.methods import witness
-from ngm.run import Run
+from ngm.estimators import node_recorder
+from ngm.io.node_records import Evidence, edges_between, kept_nodes, labels_in, read_evidence, shortened, write_evidence
+from ngm.io.run_folder import Run
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], num_nodes=7)
 
@@ -121,8 +121,8 @@ def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None
 def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_and_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness, "MOST", 20)
-    monkeypatch.setattr(witness, "LEAST_APART", 5)
+    monkeypatch.setattr(node_recorder, "MOST", 20)
+    monkeypatch.setattr(node_recorder, "LEAST_APART", 5)
     texts, y = [f"a {'good' if i % 2 else 'bad'} day {i}" for i in range(12)], np.array(["bad", "good"] * 6)
     new = [f"a {'good' if i % 2 else 'bad'} night {i}" for i in range(30)]
     kept = []

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ngm import NGMClassifier, NGMRegressor, load
-from ngm.methods import exporting
-from ngm.methods.exportable import exportable
+from ngm.estimators import model_export
+from ngm.estimators.exportable_networks import exportable
 from ngm.networks import LSTM, CharCNN
 from ngm.text import Vocabulary, quantize
 from tests.commands import runner
@@ -57,7 +57,7 @@ def classifier() -> NGMClassifier:
 
 
 def exported(model: NGMClassifier | NGMRegressor, format: str, folder: Path) -> Callable[..., Outputs]:
-    return RUN[format](model.export(format, folder / f"model{exporting.SUFFIXES[format]}"))
+    return RUN[format](model.export(format, folder / f"model{model_export.SUFFIXES[format]}"))
 
 
 @both
@@ -177,7 +177,7 @@ def test_a_network_of_ones_own_is_exported_with_a_few_of_its_rows(format: str, t
     assert str(error.value) == (
         "the network is one of your own, so what it takes is not known; give x=, a few rows such as predict takes"
     )
-    file = model.export(format, tmp_path / f"own{exporting.SUFFIXES[format]}", x=images[:1])
+    file = model.export(format, tmp_path / f"own{model_export.SUFFIXES[format]}", x=images[:1])
     np.testing.assert_allclose(RUN[format](file)(x=images)["probabilities"], model.predict_proba(images), atol=1e-5)
 
 
@@ -373,7 +373,7 @@ def test_a_missing_package_is_named_with_the_remedy(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(exporting, "find_spec", lambda name: None if name == "onnxscript" else there(name))
+    monkeypatch.setattr(model_export, "find_spec", lambda name: None if name == "onnxscript" else there(name))
     assert runner(monkeypatch, capsys, joined=False)("export", "run") == (
         2,
         "",

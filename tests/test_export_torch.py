@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from ngm import NGMClassifier, NGMRegressor
-from ngm.methods import exporting
+from ngm.estimators import model_export
 
 X = np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32)
 VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
 
 
-@pytest.mark.skipif(exporting.LOWEST_TORCH > VERSION, reason=f"torch {torch.__version__} is too old to export")
+@pytest.mark.skipif(model_export.LOWEST_TORCH > VERSION, reason=f"torch {torch.__version__} is too old to export")
 def test_numbers_far_from_0_keep_their_differences_in_the_file(tmp_path: Path) -> None:
     seconds = 1.7e9 + 60 * X[:, 0].astype(np.float64)
     model = NGMRegressor(hidden=(16,), epochs=20).fit(X, seconds)

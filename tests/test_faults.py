@@ -16,8 +16,8 @@ from types import ModuleType
 import pytest
 
 import ngm
-from ngm.files import is_temporary
-from ngm.tables import read_table
+from ngm.io.files import is_temporary
+from ngm.io.tables import read_table
 
 ROOT = Path(__file__).parent.parent
 TRAIN = ("train", "rows.csv", "--columns", "a,b,c", "--label", "kind", "--hidden", "8", "--epochs", "2")

@@ -12,8 +12,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ngm import read_table
 from ngm.features import Features, columns
-from ngm.run import Run
-from ngm.tables.stream import open_stream
+from ngm.io.run_folder import Run
+from ngm.io.tables.stream import open_stream
 from tests.feature_tables import again, dense, exactly, table
 
 

@@ -8,7 +8,7 @@ import pytest
 from ngm import read_table
 from ngm.features import Features
 from ngm.inputs import adjacency_rows, clusters, from_links, identities, links, netmf
-from ngm.run import Run
+from ngm.io.run_folder import Run
 from tests.feature_tables import GRAPH, NAMES, again, dense
 
 EXPECTED = {
@@ -65,6 +65,6 @@ def test_links_to_unknown_nodes_are_left_out_and_lone_nodes_warned_of() -> None:
 
 
 def test_large_graphs_give_identities_where_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngm.features.nodes._MOST_ROWS", 3)
+    monkeypatch.setattr("ngm.features.node_inputs._MOST_ROWS", 3)
     features, _ = Features.fit(None, read="graph", graph=GRAPH)
     assert features.part.as_json()["how"] == "identities"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ngm import read_table
-from ngm.features import Features, words
-from ngm.run import Run
+from ngm.features import Features, tfidf
+from ngm.io.run_folder import Run
 from ngm.text import tfidf_rows
 from ngm.text.encoders import GivenModel, TfidfSVD
 from tests.feature_tables import GRAPH, NAMES, TEXTS, again, dense, exactly, table
@@ -112,7 +112,7 @@ def test_encoders_go_with_vectors_and_with_nothing_else() -> None:
 
 
 def test_of_too_many_words_the_most_frequent_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "MAX_WORDS", 2)
+    monkeypatch.setattr(tfidf, "MAX_WORDS", 2)
     features, x = Features.fit(table(), text=["body"], read="words")
     assert features.part.as_json()["vocabulary"] == ["apple", "car"]
     np.testing.assert_array_equal(dense(x), [[1, 0], [1, 0], [0, 1], [0, 1]])

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ngm import datasets, fetch
+from ngm import datasets
 from ngm.datasets import DamagedFileError, DatasetUnavailableError, planetoid
-from ngm.fetch import DataFile
+from ngm.io import fetch
+from ngm.io.fetch import DataFile
 from tests.web import Web, needs_openssl, serving
 
 Patch = pytest.MonkeyPatch

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ngm import Graph, open_graph, read_graph, read_table, save_graph
-from ngm.tables.stream import open_stream
+from ngm.io.tables.stream import open_stream
 from ngm.text.glove import _convert
 from tests.commands import Run, runner
 from tests.predictions import NEW, new_rows, train

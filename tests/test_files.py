@@ -11,8 +11,15 @@ from pathlib import Path
 
 import pytest
 
-import ngm.files
-from ngm.files import beside, file_written_whole, folder_written_whole, is_temporary, remove_all_leftovers, write_text
+import ngm.io.files
+from ngm.io.files import (
+    beside,
+    file_written_whole,
+    folder_written_whole,
+    is_temporary,
+    remove_all_leftovers,
+    write_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -139,7 +146,7 @@ def test_a_folder_that_cannot_take_its_place_leaves_the_old_one(
         return plain(self, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
-    monkeypatch.setattr(ngm.files, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(ngm.io.files, "_exchange", lambda one, other: False)
     with pytest.raises(OSError, match=r"^no$"), folder_written_whole(folder, marker="marker") as part:
         fill(part, "new")
     assert (folder / "marker").read_text(encoding="utf-8") == "old"
@@ -160,7 +167,7 @@ def test_the_old_folder_is_never_deleted_before_the_new_one_is_there(
         return plain(self, target)
 
     monkeypatch.setattr(Path, "replace", once)
-    monkeypatch.setattr(ngm.files, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(ngm.io.files, "_exchange", lambda one, other: False)
     with pytest.raises(OSError, match="disk gone"), folder_written_whole(folder, marker="marker") as part:
         fill(part, "new")
     (kept,) = tmp_path.iterdir()

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from ngm import Graph, graph_files
+from ngm import Graph
+from ngm.io import graph_folder
 from tests.test_graph import PATH, random_graph, weights
 
 # Saved and opened
@@ -79,7 +80,7 @@ def test_a_write_that_fails_leaves_the_old_graph_and_nothing_else(
 ) -> None:
     folder = PATH.save(tmp_path / "graph")
     calls: list[Path] = []
-    plain = graph_files.save_array
+    plain = graph_folder.save_array
 
     def full_disk(file: Path, array: np.ndarray) -> None:
         calls.append(file)
@@ -87,7 +88,7 @@ def test_a_write_that_fails_leaves_the_old_graph_and_nothing_else(
             raise OSError(errno.ENOSPC, "No space left on device")
         plain(file, array)
 
-    monkeypatch.setattr(graph_files, "save_array", full_disk)
+    monkeypatch.setattr(graph_folder, "save_array", full_disk)
     with pytest.raises(OSError, match="the disk is full"):
         Graph.from_edges([[0, 1]]).save(folder)
     assert [p.name for p in tmp_path.iterdir()] == ["graph"]

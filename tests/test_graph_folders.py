@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from ngm import Graph
-from ngm.store import GraphData, open_graph, read_graph, save_graph
-from ngm.tables import ingest, read_table
+from ngm.io.graph_data import GraphData, open_graph, read_graph, save_graph
+from ngm.io.tables import ingest, read_table
 from tests.test_store import EDGES, NODES, assert_same
 
 # Kept

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from ngm import hashing
-from ngm.hashing import digest
+from ngm.io import hashing
+from ngm.io.hashing import digest
 from ngm.text.ragged import Ragged
 
 X = np.random.default_rng(0).normal(size=(200, 7)).astype(np.float32)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from ngm import Graph, LabelPropagation
 from ngm.diagnosis import diagnose
 from ngm.diagnosis import held_out as held_out_module
-from ngm.methods.seeds import read_seeds
+from ngm.propagation.seeds import read_seeds
 from ngm.recipes.folds import label_folds
 from tests.test_diagnose import RNG, planted, renamed, shown
 

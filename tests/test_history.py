@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss
+from ngm.io.run_folder import Run
 from ngm.networks import FFNN
-from ngm.run import Run
 from ngm.training import Epoch, seeded, train
 from tests.test_training import SMALL, same_bits, timeless, weights
 

@@ -8,7 +8,7 @@ import torch
 
 from ngm import Graph
 from ngm.inputs import from_links, identities
-from ngm.spread import Shares, hop, pull, scale_rows
+from ngm.propagation.kernel import Shares, hop, pull, scale_rows
 from tests.conftest import random_graph
 
 

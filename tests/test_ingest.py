@@ -18,8 +18,8 @@ from rich.console import Console
 from ngm import Graph
 from ngm.cli import ingest as command
 from ngm.cli import main
-from ngm.store import open_graph, read_graph
-from ngm.tables import ingest
+from ngm.io.graph_data import open_graph, read_graph
+from ngm.io.tables import ingest
 
 NODES = "id,topic,size\na,x,1\nb,,2\nc,y,3\nd,y,4\nbroken\n"
 EDGES = "from\tto\tstrength\na\tb\t0.5\nb\ta\t0.7\nc\tc\t1\nc\ta\t-1\nd\tq\t1\nd\t\t1\nc\td\tx\nc\td\t2\n"
@@ -207,7 +207,7 @@ import subprocess, sys
 from pathlib import Path
 import torch
 from ngm import Graph
-from ngm.store import open_graph, read_graph, save_graph
+from ngm.io.graph_data import open_graph, read_graph, save_graph
 
 disk = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)

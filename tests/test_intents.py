@@ -9,10 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.datasets import Dataset
-from ngm.graph import Graph
-from ngm.metrics import mean_reciprocal_rank
-from ngm.reproduce import intents
-from ngm.reproduce.intent_methods import (
+from ngm.experiments.intents import protocol as intents
+from ngm.experiments.intents.methods import (
     METHODS,
     Linear,
     Messages,
@@ -24,8 +22,10 @@ from ngm.reproduce.intent_methods import (
     by_frequency,
     random_order,
 )
-from ngm.reproduce.scores import Scores
-from ngm.text.vectors import WordVectors
+from ngm.experiments.scores import Scores
+from ngm.graph import Graph
+from ngm.metrics import mean_reciprocal_rank
+from ngm.text.word_vectors import WordVectors
 from tests.conftest import needs
 
 _ASKS = ["what is it", "what was that", "who is it", "who was that", "what is that", "who is that"]
@@ -57,7 +57,7 @@ QUICK = Network(passes=20, batch_size=16, dropout=0.0, learning_rate=0.02, avera
 
 @pytest.fixture(autouse=True)
 def small_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngm.reproduce.intent_methods.NEIGHBORS", 2)
+    monkeypatch.setattr("ngm.experiments.intents.methods.NEIGHBORS", 2)
 
 
 def test_the_graph_joins_training_messages_and_no_others(few: Messages) -> None:

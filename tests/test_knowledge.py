@@ -13,7 +13,7 @@ import pytest
 from ngm import Graph
 from ngm.build import sparse
 from ngm.build.knowledge import KnowledgeGraph, knowledge_graph, shared_graph
-from ngm.tables import read_table
+from ngm.io.tables import read_table
 
 FAMILY = [
     ("Ann", "parent of", "Bob"),

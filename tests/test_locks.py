@@ -10,12 +10,12 @@ from threading import Thread
 
 import pytest
 
-from ngm import locks
-from ngm.locks import FolderInUseError, folder_lock
+from ngm.io import locks
+from ngm.io.locks import FolderInUseError, folder_lock
 
 HOLD = """
 import sys, time
-from ngm.locks import folder_lock
+from ngm.io.locks import folder_lock
 with folder_lock(sys.argv[1]):
     print("has it", flush=True)
     time.sleep(60)

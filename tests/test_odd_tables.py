@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ngm.store import read_graph
-from ngm.tables import read_table
-from ngm.tables.forms import cut, read_form
+from ngm.io.graph_data import read_graph
+from ngm.io.tables import read_table
+from ngm.io.tables.text_format import cut, read_form
 from tests.test_tables import rows
 
 

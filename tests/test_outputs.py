@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ngm import NGMRegressor, load
-from ngm.cli.prediction.outputs import spreadsheet_cell
+from ngm.workflow.prediction_files import spreadsheet_cell
 from tests.commands import Run, runner
 from tests.predictions import SIZE, new_rows, read_parquet, rows_of, train
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ngm import Graph, read_graph, read_table, save_graph
-from ngm.tables.overlap import input_files
+from ngm.io.tables.output_overlap import input_files
 from tests.commands import Run, runner
 from tests.predictions import NEW, new_rows, train
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
-from ngm.methods.recipes import resolve
+from ngm.recipes.settings import resolve
 from tests.conftest import Problem, make_problem, random_graph
 from tests.rank_programs import batch_gradients
 from tests.ranks import program, run_ranks

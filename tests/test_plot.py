@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ngm.reproduce.plot import FORMATS, draw
-from ngm.reproduce.table import Row, Table
+from ngm.experiments.plot import FORMATS, draw
+from ngm.experiments.table import Row, Table
 
 ROWS = [
     Row(method, "inductive", "accuracy", mean, 0.01, 2, None, 1.0, "pubmed", labels=labels)

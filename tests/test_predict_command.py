@@ -14,10 +14,10 @@ from rich.console import Console
 from sklearn.metrics import f1_score, r2_score
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load, save_graph
+from ngm.cli import predict_execution as predict
 from ngm.cli import terminal
-from ngm.cli.prediction import execution as predict
-from ngm.cli.prediction.predicted import Numbers
 from ngm.inputs import adjacency_rows, links
+from ngm.workflow.predictions import Numbers
 from tests.commands import Run, runner
 from tests.predictions import (
     GRAPH,

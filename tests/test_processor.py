@@ -1,4 +1,4 @@
-"""Tests of ngm.processor."""
+"""Tests of ngm._processor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import pytest
 import torch
 
-from ngm import NGMClassifier, processor
+from ngm import NGMClassifier, _processor
 from ngm.build.exact import quick_types
 from ngm.build.space import space_of
 
@@ -19,27 +19,27 @@ NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork on t
 
 @NEEDS_FORK
 def test_a_child_that_is_killed_by_a_signal_does_not_survive() -> None:
-    assert not processor.survives(lambda: os.kill(os.getpid(), signal.SIGILL))
+    assert not _processor.survives(lambda: os.kill(os.getpid(), signal.SIGILL))
 
 
 @NEEDS_FORK
 def test_a_child_that_raises_or_hangs_does_not_survive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "SECONDS", 0.2)
-    assert not processor.survives(lambda: 1 / 0)
-    assert not processor.survives(signal.pause)
+    monkeypatch.setattr(_processor, "SECONDS", 0.2)
+    assert not _processor.survives(lambda: 1 / 0)
+    assert not _processor.survives(signal.pause)
 
 
 @NEEDS_FORK
 def test_a_child_that_multiplies_survives_though_the_parent_has_threads() -> None:
     torch.randn(200, 200) @ torch.randn(200, 200)
-    assert processor.survives(lambda: torch.randn(200, 200) @ torch.randn(200, 200))
+    assert _processor.survives(lambda: torch.randn(200, 200) @ torch.randn(200, 200))
 
 
 @NEEDS_FORK
 def test_a_product_is_tried_where_torch_cannot_say_what_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
-    monkeypatch.setattr(processor, "_multiply", lambda dtype: os.kill(os.getpid(), signal.SIGILL))
-    assert not processor.multiplies.__wrapped__(torch.bfloat16)
+    monkeypatch.setattr(_processor, "_multiply", lambda dtype: os.kill(os.getpid(), signal.SIGILL))
+    assert not _processor.multiplies.__wrapped__(torch.bfloat16)
 
 
 def test_types_that_do_not_work_are_not_searched_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_types_that_do_not_work_are_not_searched_in(monkeypatch: pytest.MonkeyPa
 
 
 def test_training_in_bfloat16_is_refused_where_it_would_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "multiplies", lambda dtype: False)
+    monkeypatch.setattr(_processor, "multiplies", lambda dtype: False)
     with pytest.raises(ValueError, match=r"announces AMX and refuses .* ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16"):
         NGMClassifier(bfloat16=True).fit([[0.0], [1.0]], [0, 1])
 

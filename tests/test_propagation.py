@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.semi_supervised import LabelSpreading
 
 from ngm import Graph, LabelPropagation, knn_graph
-from ngm.spread import walk_shares
+from ngm.propagation.kernel import walk_shares
 from tests.conftest import random_graph
 
 EXACT = {"tolerance": 1e-6, "max_steps": 5000}

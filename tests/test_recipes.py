@@ -8,7 +8,7 @@ import pytest
 
 from ngm import Graph, NGMClassifier, NGMRegressor
 from ngm.cli.settings import settings
-from ngm.methods.recipes import RECIPES, resolve
+from ngm.recipes.settings import RECIPES, resolve
 
 
 def test_what_the_estimator_leaves_open_is_as_the_recipe_says() -> None:

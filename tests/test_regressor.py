@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 
 from ngm import Graph, LabeledKFold, NGMRegressor, load
-from ngm.methods.regressor import PartlyLabeledWarning
+from ngm.estimators.regressor import PartlyLabeledWarning
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
 N = 24

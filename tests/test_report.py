@@ -13,15 +13,15 @@ import pytest
 from scipy import stats
 
 import ngm
-from ngm.evidence import read_evidence
-from ngm.methods.saving import settings_as_json
+from ngm.estimators.persistence import settings_as_json
+from ngm.experiments import demo
+from ngm.io.node_records import read_evidence
+from ngm.io.run_folder import JSON, Run
 from ngm.report import page_of, write_report
-from ngm.report.gain import Gain
+from ngm.report.gain_section import Gain
 from ngm.report.page import Page, Section
 from ngm.report.render import render
-from ngm.report.scores import Score
-from ngm.reproduce import demo
-from ngm.run import JSON, Run
+from ngm.report.score_names import Score
 from tests.runs_by_hand import ORDER, blobs, by_hand, epoch, make_run, objects, row, section, table
 
 pytestmark = pytest.mark.usefixtures("few_places")

@@ -13,13 +13,14 @@ from sklearn.metrics import f1_score, mean_squared_error, r2_score
 from threadpoolctl import threadpool_limits
 
 import ngm
-from ngm.report import hidden, page_of, write_report
-from ngm.report.closeness import distances, share_shorter
-from ngm.report.hidden import two_dimensions
-from ngm.report.lists import spread_out
+from ngm.io.run_folder import JSON
+from ngm.report import hidden_section as hidden
+from ngm.report import page_of, write_report
+from ngm.report.distances_section import distances, share_shorter
+from ngm.report.errors_section import top_confusions
+from ngm.report.hidden_section import two_dimensions
+from ngm.report.lists_section import spread_out
 from ngm.report.page import Page
-from ngm.report.wrong import top_confusions
-from ngm.run import JSON
 from tests.runs_by_hand import ORDER, blobs, by_hand, make_run, objects, section, table
 
 pytestmark = pytest.mark.usefixtures("few_places")

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngm.report.cells import written_out
+from ngm.io.run_folder import JSON
 from ngm.report.page import Figure, Page, Section, Shown, Space
 from ngm.report.render import drawn, in_words, render
+from ngm.report.table_cells import written_out
 from ngm.report.theme import DARK, LIGHT, resolved, template
-from ngm.run import JSON
 from tests.browser import NASTY, made_up_page, made_up_space
 
 

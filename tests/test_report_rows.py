@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import ngm
-from ngm.evidence import Evidence, label_set
+from ngm.io.node_records import Evidence, label_set
+from ngm.io.run_folder import JSON
 from ngm.report import page_of
+from ngm.report.graph_section import only_nodes
 from ngm.report.page import Page, Section
 from ngm.report.render import render
-from ngm.report.structure import only_nodes
-from ngm.run import JSON
 from tests.browser import made_up_space, needs_browser, opened, point_at, show, text, wait
 from tests.runs_by_hand import by_hand, epoch, make_run, objects, section, table
 

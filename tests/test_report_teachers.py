@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import ngm
-from ngm.cli.training.shown import _teachers
-from ngm.methods.saving import teachers_as_json
+from ngm.cli.training.summary_table import _teachers
+from ngm.estimators.persistence import teachers_as_json
+from ngm.io.run_folder import JSON
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import NodeViews
 from ngm.recipes.stacking import TeacherReport
-from ngm.recipes.targets import Targets
 from ngm.recipes.teachers import predict_all
-from ngm.recipes.views import NodeViews
 from ngm.report import page_of
 from ngm.report.page import Page
 from ngm.report.render import render
-from ngm.run import JSON
 from tests.runs_by_hand import ORDER, by_hand, make_run, section, table
 
 NAN = float("nan")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ngm.datasets import few_labels, load
-from ngm.reproduce import TABLES, pubmed
-from ngm.reproduce.table import Row, Table, measured
+from ngm.experiments import TABLES
+from ngm.experiments.citations import protocol as pubmed
+from ngm.experiments.table import Row, Table, measured
 from tests.conftest import needs
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from ngm import EdgeBatch, EdgeLoader, NGMClassifier, NGMLoss, load
+from ngm.io.run_folder import Run
 from ngm.networks import FFNN
-from ngm.run import Run
 from ngm.training import Epoch, History, train
 from tests.test_training import SMALL, same_bits, stop_after, timeless, weights
 

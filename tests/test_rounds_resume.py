@@ -16,7 +16,7 @@ from torch import nn
 
 import ngm
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
-from ngm.methods.rounds import Round
+from ngm.estimators.training_rounds import Round
 from ngm.networks import FFNN
 from tests.ranks import ROOT, run_ranks
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngm.files import beside
-from ngm.run import Run, load_tensors, save_tensors
+from ngm.io.files import beside
+from ngm.io.run_folder import Run, load_tensors, save_tensors
 from tests.test_commits import git, project
 
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
-from ngm.locks import FolderInUseError, folder_lock
+from ngm.io.locks import FolderInUseError, folder_lock
 from ngm.text.thesaurus import Thesaurus
 from tests.test_training import SMALL, same_bits, stop_after, weights
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
-from ngm.methods.recipes import RECIPES
-from ngm.methods.saving import begin, settings_as_json
+from ngm.estimators.persistence import begin, settings_as_json
+from ngm.recipes.settings import RECIPES
 from ngm.rows import Inputs
 
 SMALL = {"hidden": (8,), "epochs": 2, "recipe": "paper"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ngm.reproduce.scores import Scores
+from ngm.experiments.scores import Scores
 
 
 class Counted:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from ngm import Graph, LabelPropagation
-from ngm.methods.seeds import reached_by, read_prior, read_seeds, system
+from ngm.propagation.seeds import reached_by, read_prior, read_seeds, system
 from tests.conftest import random_graph
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ngm import Graph, NGMClassifier, SelfTraining
-from ngm.methods.rounds import Round
+from ngm.estimators.training_rounds import Round
 
 Labels = NDArray[np.int64]
 

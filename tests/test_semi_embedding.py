@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from ngm import Graph
 from ngm.comparators.semi_embedding import SemiEmbedding
-from ngm.methods.pairs import PairSampler, embedding_loss
 from ngm.networks import FFNN
 from ngm.networks.tap import tap
+from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.training import seeded
 from tests.test_linear import three_classes
 

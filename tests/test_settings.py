@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 
 from ngm import NGMClassifier, NGMRegressor
 from ngm.cli.settings import settings, with_options
-from ngm.cli.training.told import Call, Told
+from ngm.cli.training.options import Call, Told
 from ngm.distances import DISTANCES
-from ngm.methods.estimator import NGMEstimator
-from ngm.methods.recipes import RECIPES, TEXT_RECIPES
+from ngm.estimators.base import NGMEstimator
 from ngm.negatives import MAX_NEGATIVES
 from ngm.networks import NETWORKS
 from ngm.parameters import PARAMETERS, PLACEHOLDER, Interval, fill_in
+from ngm.recipes.settings import RECIPES, TEXT_RECIPES
 
 GIVEN_OTHERWISE = {"folder", "resume", "overwrite", "word_vectors"}
 X = np.eye(4, dtype=np.float32)

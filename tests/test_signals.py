@@ -82,14 +82,14 @@ def interrupted(path, text):  # the first signal after the second epoch; another
             part.write_text(text[:5], encoding="utf-8")
             os.kill(os.getpid(), signal.SIGINT)
     write(path, text)
-import ngm.run
+import ngm.io.run_folder
 def appended(run, epoch):
     write_history(run, epoch)
     if epoch["epoch"] == 1:
-        ngm.run.write_text = interrupted
+        ngm.io.run_folder.write_text = interrupted
         os.kill(os.getpid(), signal.SIGINT)
-write_history = ngm.run.Run.append_history
-ngm.run.Run.append_history = appended
+write_history = ngm.io.run_folder.Run.append_history
+ngm.io.run_folder.Run.append_history = appended
 """
 
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from ngm import Graph
-from ngm.methods.soft_labels import Blend, soft_labels
+from ngm.recipes.soft_labels import Blend, soft_labels
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm import Graph
-from ngm.spread import Shares, Solver, hop, narrowed, pull, solve, solve_strongest, walk_shares
+from ngm.propagation.kernel import Shares, Solver, hop, narrowed, pull, solve, solve_strongest, walk_shares
 from tests.conftest import random_graph
 
 SOLVERS = ["jacobi", "conjugate_gradient"]

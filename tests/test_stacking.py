@@ -7,10 +7,10 @@ import pytest
 
 from ngm import Graph
 from ngm.recipes import stacking
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import NodeViews
 from ngm.recipes.stacking import prediction_assortativity, prior_weights, simplex_weights
-from ngm.recipes.targets import Targets
 from ngm.recipes.teachers import Prediction
-from ngm.recipes.views import NodeViews
 from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, views
 
 RNG = np.random.default_rng(0)

@@ -78,4 +78,4 @@ def test_a_graph_needs_neither_scikit_learn_nor_tables(tmp_path: Path) -> None:
 def test_an_estimator_needs_neither_the_report_nor_the_command_line(tmp_path: Path) -> None:
     modules, _ = loaded("from ngm import NGMClassifier, knn_graph", folder=tmp_path)
     assert not {"typer", "plotly", "jinja2", "matplotlib", "onnx", "numba", "transformers"} & modules
-    assert not {"ngm.cli", "ngm.report", "ngm.diagnosis", "ngm.reproduce", "ngm.datasets"} & modules
+    assert not {"ngm.cli", "ngm.report", "ngm.diagnosis", "ngm.experiments", "ngm.datasets"} & modules

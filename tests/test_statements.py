@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from ngm import read_table
-from ngm.tables.query import connect
-from ngm.tables.statements import files_named, parsed
+from ngm.io.tables.query import connect
+from ngm.io.tables.statements import files_named, parsed
 from tests.commands import Run, runner
 from tests.predictions import new_rows
 from tests.predictions import train as train_run

@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 import torch
 
-from ngm import Graph, store
+from ngm import Graph
 from ngm.graph import Merge
-from ngm.store import read_graph
-from ngm.tables import edge_files, ingest, read_table
+from ngm.io import graph_data
+from ngm.io.graph_data import read_graph
+from ngm.io.tables import edge_files, ingest, read_table
 
 Id = str | int
 Rows = list[tuple[Id, Id, float]]
@@ -156,7 +157,7 @@ def test_what_waits_on_disk_is_gone_when_reading_is_stopped(tmp_path: Path, monk
         (spill / "block").write_text("waiting", encoding="utf-8")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store, "ingest", stopped)
+    monkeypatch.setattr(graph_data, "ingest", stopped)
     with pytest.raises(KeyboardInterrupt):
         read_graph({"u": ["a"], "v": ["b"]}, folder=tmp_path / "graph")
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ngm import read_table
-from ngm.tables.stream import Stream, open_stream
+from ngm.io.tables.stream import Stream, open_stream
 
 
 def in_pieces(stream: Stream, column: str, holds: str, size: int = 2) -> list[list[object]]:

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ngm.tables import Table, read_table
-from ngm.tables.forms import has_header, read_form
+from ngm.io.tables import Table, read_table
+from ngm.io.tables.text_format import has_header, read_form
 
 ROWS = [("a", 1, 0.5), ("b", 2, None), (None, 3, 2.25)]
 CSV = "name,size,share\na,1,0.5\nb,2,\n,3,2.25\n"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ngm import CoTraining, Graph, LabeledKFold, LabelPropagation, NGMClassifier, SelfTraining, diagnose
 from ngm.comparators.linear import LinearSoftmax
-from ngm.methods.targets import UnlabeledStringWarning, as_array, check_length, encode_classes, unlabeled_rows
+from ngm.targets import UnlabeledStringWarning, as_array, check_length, encode_classes, unlabeled_rows
 
 WAYS = {
     "list of integers": [2, 5, -1, 2],

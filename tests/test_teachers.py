@@ -14,8 +14,8 @@ from torch import nn
 
 import ngm
 from ngm import Graph, NGMClassifier
-from ngm.methods.teachers import Lesson, Walker, taught
-from ngm.spread import walk_shares
+from ngm.propagation.kernel import walk_shares
+from ngm.recipes.strong_teachers import Lesson, Walker, taught
 
 QUICK = Lesson(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
 

@@ -26,16 +26,16 @@ from ngm import (
     load,
     text_graph,
 )
-from ngm.methods import readers
-from ngm.methods.readers import Texts
-from ngm.methods.recipes import TEXT_RECIPES
-from ngm.methods.texts import text_targets
 from ngm.networks import NETWORKS, TEXT_NETWORKS
+from ngm.recipes.settings import TEXT_RECIPES
+from ngm.recipes.text_training import text_targets
+from ngm.text import readers
 from ngm.text.characters import quantize
-from ngm.text.rewritten import Rewritten
+from ngm.text.readers import Texts
+from ngm.text.synonym_augmentation import Rewritten
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.tokens import Vocabulary
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 from tests.test_training import same_bits, stop_after, timeless, weights
 
 TOPICS = {

@@ -12,7 +12,7 @@ from torch import nn
 
 from ngm import NGMClassifier
 from ngm.text.tokens import Vocabulary
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 from tests.test_text_estimators import QUICK, SYNONYMS, TEXTS, VECTORS, Y
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngm.text import WordVectors, document_vectors, tfidf_rows, vector_files, words_of
+from ngm.text import WordVectors, document_vectors, tfidf_rows, word_vector_files, words_of
 
 WORDS = ["the", "cat", "sat", "naïve", "日本"]
 VECTORS = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
@@ -74,7 +74,7 @@ def test_what_gensim_writes_is_read_as_gensim_has_it(is_binary: bool, tmp_path: 
 def test_how_much_is_read_at_once_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = written(tmp_path, "v.bin", binary())
     for at_once in range(4, 80):  # the first line has four bytes
-        monkeypatch.setattr(vector_files, "_BYTES_AT_ONCE", at_once)
+        monkeypatch.setattr(word_vector_files, "_BYTES_AT_ONCE", at_once)
         found = WordVectors.read(file)
         assert found.words == WORDS
         np.testing.assert_array_equal(found.vectors, VECTORS)

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from ngm.text import mythes
 from ngm.text.ragged import Ragged
-from ngm.text.rewritten import Rewritten
+from ngm.text.synonym_augmentation import Rewritten
 from ngm.text.thesaurus import FUNCTION_WORDS, Thesaurus, truncated_geometric
 
 FILE = """UTF-8

@@ -11,7 +11,7 @@ import torch
 
 from ngm.text.ragged import Ragged
 from ngm.text.tokens import Vocabulary, tokens_of, unknown_rows
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 from ngm.text.words import words_of
 
 ODD = "Où est-il?! It's\t$5.00\n(naïve_user)… 日本 🙂 \x00"

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from ngm import NGMClassifier, load, open_graph, read_table, save_graph, text_graph
 from ngm.cli import progress, terminal
-from ngm.evidence import read_evidence
+from ngm.estimators.control import without_graph
 from ngm.features import Features
-from ngm.methods.control import without_graph
-from ngm.run import Run as RunFolder
+from ngm.io.node_records import read_evidence
+from ngm.io.run_folder import Run as RunFolder
 from tests.commands import NO_ENCODER, Run, runner
 from tests.test_text_estimators import make_texts
 from tests.test_training import same_bits, weights

@@ -13,7 +13,7 @@ import torch
 
 from ngm import NGMClassifier, NGMRegressor
 from ngm.cli.training.config import asked, read_config
-from ngm.cli.training.told import Call, Told
+from ngm.cli.training.options import Call, Told
 from tests.commands import Run, runner
 from tests.test_train_command import TEXTS, TRAIN, config, labels
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from ngm import Graph, NGMClassifier, NGMRegressor, inputs, knn_graph, load, read_graph, read_table, save_graph
-from ngm.evidence import labels_in, read_evidence
+from ngm.io.node_records import labels_in, read_evidence
+from ngm.io.run_folder import Run as RunFolder
 from ngm.report import page_of
-from ngm.run import Run as RunFolder
 from ngm.text import tfidf_rows
 from tests.commands import Run, runner
 from tests.test_train_command import TEXTS, labels

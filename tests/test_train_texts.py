@@ -11,7 +11,7 @@ import pytest
 
 from ngm import NGMClassifier, load, text_graph
 from ngm.features import Features
-from ngm.run import Run as RunFolder
+from ngm.io.run_folder import Run as RunFolder
 from ngm.text.encoders import MiniLM, TfidfSVD
 from tests.commands import NO_ENCODER, Run, runner
 from tests.test_encoders import alone, published  # noqa: F401

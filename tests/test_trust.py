@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor
-from ngm.methods.trust import FEWEST
+from ngm.recipes.graph_screen import FEWEST
 
 
 def problem(seed: int, n: int = 400, edges: int = 3 * FEWEST) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from ngm import Graph, LabeledKFold, NGMClassifier, NGMRegressor
-from ngm.methods.validation import HeldOut, hold_out
+from ngm.estimators.validation import HeldOut, hold_out
 from ngm.training import Epoch
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}

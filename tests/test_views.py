@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ngm import Graph
 from ngm.datasets import Dataset
-from ngm.reproduce.citations import METHODS, Method
-from ngm.reproduce.views import Cell, view
+from ngm.experiments.citations.methods import METHODS, Method
+from ngm.experiments.citations.splits import Cell, view
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ngm.graph import Graph
-from ngm.inputs import steps
-from ngm.inputs.steps import Steps
+from ngm.inputs import walk_steps
+from ngm.inputs.walk_steps import Steps
 from ngm.inputs.walks import deepwalk, node2vec, random_walks
 from tests.conftest import random_graph
 
@@ -100,7 +100,7 @@ def test_biased_steps_follow_the_law_of_node2vec(
     p: float, q: float, directed: bool, weighted: bool, seed: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not compiled:
-        monkeypatch.setattr(steps, "_kernels", lambda: None)
+        monkeypatch.setattr(walk_steps, "_kernels", lambda: None)
     graph = random_graph(8, 35 if directed else 22, seed, directed)
     if not weighted:
         graph = Graph(graph.num_nodes, graph.edges, torch.ones(graph.num_edges), directed)
@@ -129,7 +129,7 @@ def test_numba_and_numpy_take_the_same_walks_on_any_number_of_threads(
     p: float, q: float, directed: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba", reason="numba is not here: pip install 'neural-graph-machines[walks]'")
-    monkeypatch.setattr(steps, "_WALKS_AT_ONCE", 37)
+    monkeypatch.setattr(walk_steps, "_WALKS_AT_ONCE", 37)
     graph = random_graph(60, 150, seed=5, directed=directed)
     if not weighted:
         graph = Graph(graph.num_nodes, graph.edges, torch.full((graph.num_edges,), 0.3), directed)
@@ -137,7 +137,7 @@ def test_numba_and_numpy_take_the_same_walks_on_any_number_of_threads(
     for threads in (1, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         walks.append(random_walks(graph, 15, 3, seed=1, p=p, q=q))
-    monkeypatch.setattr(steps, "_kernels", lambda: None)
+    monkeypatch.setattr(walk_steps, "_kernels", lambda: None)
     walks.append(random_walks(graph, 15, 3, seed=1, p=p, q=q))
     np.testing.assert_array_equal(walks[0], walks[1])
     np.testing.assert_array_equal(walks[0], walks[2])
@@ -146,9 +146,9 @@ def test_numba_and_numpy_take_the_same_walks_on_any_number_of_threads(
 def test_without_numba_walks_are_taken_by_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(20, 50, seed=0)
     expected = random_walks(graph, 6, 2, seed=0)
-    monkeypatch.setitem(sys.modules, "ngm.inputs.compiled", None)
-    monkeypatch.delattr("ngm.inputs.compiled", raising=False)
-    assert steps._kernels() is None
+    monkeypatch.setitem(sys.modules, "ngm.inputs.compiled_walk_steps", None)
+    monkeypatch.delattr("ngm.inputs.compiled_walk_steps", raising=False)
+    assert walk_steps._kernels() is None
     np.testing.assert_array_equal(random_walks(graph, 6, 2, seed=0), expected)
 
 
@@ -156,8 +156,8 @@ def test_streams_are_those_of_splitmix64() -> None:
     # the first outputs of SplitMix64 from state 1234567, as its reference gives them
     state, drawn = np.array([1234567], dtype=np.uint64), []
     for _ in range(3):
-        state += np.uint64(steps.GOLDEN)
-        drawn.append(int(steps.mix(state)[0]))
+        state += np.uint64(walk_steps.GOLDEN)
+        drawn.append(int(walk_steps.mix(state)[0]))
     assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 

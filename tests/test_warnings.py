@@ -11,9 +11,9 @@ import pytest
 
 import ngm
 from ngm import Graph, LabelPropagation, NGMClassifier
-from ngm.methods.propagation import UnreachedNodesWarning, UnseededClassWarning
-from ngm.methods.readers import UnreadTextsWarning
-from ngm.methods.targets import ManyClassesWarning, encode_classes
+from ngm.propagation.label_propagation import UnreachedNodesWarning, UnseededClassWarning
+from ngm.targets import ManyClassesWarning, encode_classes
+from ngm.text.readers import UnreadTextsWarning
 
 MODULES = sorted(Path(ngm.__file__).parent.rglob("*.py"))
 

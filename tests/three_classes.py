@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ngm import Graph
-from ngm.recipes.targets import Targets
-from ngm.recipes.views import NodeViews, scaled_features
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import NodeViews, scaled_features
 
 N = 120
 CLASS = np.arange(N) % 3

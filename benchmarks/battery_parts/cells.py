@@ -20,9 +20,9 @@ import torch
 from battery_parts.methods import METHODS
 from battery_parts.problems import MULTI_LABEL, PROTOCOL, TEXTS, Part, columns, prepare, problem
 from battery_parts.texts import INPUTS
-from ngm.files import file_written_whole
+from ngm.experiments.code_digest import code_digest
+from ngm.io.files import file_written_whole
 from ngm.metrics import accuracy, f1
-from ngm.reproduce.code_digest import code_digest
 
 
 @dataclass(frozen=True)

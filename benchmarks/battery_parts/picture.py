@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from battery_parts.methods import METHODS
 from battery_parts.problems import DATASETS, MULTI_LABEL
 from battery_parts.tables import Summary
-from ngm.files import file_written_whole
+from ngm.io.files import file_written_whole
 
 _COLUMNS = 4
 _LOOKS: dict[str, dict[str, Any]] = {

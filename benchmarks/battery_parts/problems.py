@@ -21,7 +21,7 @@ from battery_parts.texts import vectors_of
 from ngm import Graph, inputs, knn_graph
 from ngm.datasets import Dataset, few_label_split, load
 from ngm.datasets.blogcatalog import split
-from ngm.files import file_written_whole
+from ngm.io.files import file_written_whole
 
 Part = Literal["validation", "test"]
 Rows: TypeAlias = sp.csr_matrix | sp.csr_array | NDArray[np.float32]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm import Graph, knn_graph
-from ngm.files import file_written_whole
+from ngm.io.files import file_written_whole
 from ngm.text.encoders import fit_encoder
 
 INPUTS = "minilm-tfidf"  # part of the version of every cell on texts: other inputs, other cells

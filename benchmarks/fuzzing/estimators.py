@@ -11,7 +11,7 @@ import numpy as np
 import ngm
 from fuzzing import values
 from fuzzing.values import odd
-from ngm.methods.estimator import NGMEstimator
+from ngm.estimators.base import NGMEstimator
 
 N = values.COUNT
 _SMALL = (

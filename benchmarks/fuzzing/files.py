@@ -162,7 +162,7 @@ def json_lines(rng: Random) -> bytes:
 
 def parquet(rng: Random, folder: Path) -> bytes:
     """A Parquet file, perhaps damaged."""
-    from ngm.tables.query import connect
+    from ngm.io.tables.query import connect
 
     file = folder / "made.parquet"
     columns = ", ".join(f"{_sql(rng)} AS c{i}" for i in range(rng.randint(1, 3)))

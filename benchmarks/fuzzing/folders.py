@@ -13,7 +13,7 @@ import numpy as np
 import ngm
 from fuzzing.command import command
 from fuzzing.files import damage_json, damaged
-from ngm.methods.estimator import NGMEstimator
+from ngm.estimators.base import NGMEstimator
 
 N = 12
 X = np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)

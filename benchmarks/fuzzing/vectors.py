@@ -16,7 +16,7 @@ from fuzzing.files import damaged
 from fuzzing.values import ODD_WORDS, odd
 from ngm.text import document_vectors
 from ngm.text.thesaurus import Thesaurus
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 
 FIELDS = ("0.5", "-1", "1e-3", "nan", "inf", "1e400", "", "word", "0x1", "1_000", "½", "1,5")
 

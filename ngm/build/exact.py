@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ngm.build.ranking import CHUNK, GROUP, MARGIN, MARGIN_INT8, Keys, best_chunks, keys_of, measure
 from ngm.build.space import Space
-from ngm.processor import multiplies
+from ngm._processor import multiplies
 
 Step = Callable[[int, int], None]
 _BLOCK = 1024  # rows to be found that are multiplied together: the products stay in the cache

@@ -13,11 +13,11 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from ngm.arguments import real_number, short_repr, whole_number
+from ngm._arguments import real_number, short_repr, whole_number
 from ngm.build.sparse import strongest
 from ngm.graph import Graph
-from ngm.names import nearest
-from ngm.tables import Frame, Table, read_table
+from ngm._spelling import nearest
+from ngm.io.tables import Frame, Table, read_table
 
 Triples = Iterable[Sequence[Hashable]] | NDArray[np.generic] | Table | Frame
 RelationWeights = Mapping[Hashable, float] | Literal["equal", "inverse_frequency"]

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ngm.arguments import real_number, whole_number
+from ngm._arguments import real_number, whole_number
 from ngm.build.approximate import approximate_neighbors
 from ngm.build.exact import Step, exact_neighbors
 from ngm.build.space import space_of

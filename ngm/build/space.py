@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import as_array, as_numbers
+from ngm._arguments import as_array, as_numbers
 from ngm.choices import Metric
 
 METRICS = ("cosine", "euclidean", "inner_product")

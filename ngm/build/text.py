@@ -13,16 +13,16 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import flag, whole_number
+from ngm._arguments import flag, whole_number
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import nearest_neighbors
-from ngm.build.reading import row_numbers
+from ngm.io.table_columns import row_numbers
 from ngm.build.sparse import sparse_neighbors
 from ngm.build.weights import Join, check_edge_options
 from ngm.choices import Metric, Search, Weight
 from ngm.graph import Graph
-from ngm.text.vectors import WordVectors, document_vectors
+from ngm.text.word_vectors import WordVectors, document_vectors
 from ngm.text.words import checked_texts, tfidf_rows, words_of
 
 Encoder = Callable[[list[str]], ArrayLike | Tensor]

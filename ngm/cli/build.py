@@ -14,15 +14,15 @@ from rich.bar import Bar as Drawn
 from rich.markup import escape
 from rich.table import Table as Shown
 
+from ngm._spelling import nearest
 from ngm.choices import Metric, Search, Weight
 from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
-from ngm.names import nearest
 
 if TYPE_CHECKING:
     from ngm.build.summary import Summary
     from ngm.build.text import Rows
     from ngm.build.weights import Join
-    from ngm.tables import Table
+    from ngm.io.tables import Table
 
 _PERCENT = 100
 _RECALL, _SEED = 0.98, 0  # where not given
@@ -70,14 +70,14 @@ def build_command(
     _check(metric, weight, search, output)
     import scipy.sparse as sp
 
-    from ngm.build.reading import MATRICES, read_matrix
     from ngm.build.summary import summarize
     from ngm.build.text import Rows, rows_graph
     from ngm.build.weights import check_edge_options
-    from ngm.files import check_writable
-    from ngm.store import save_graph
-    from ngm.tables import read_table
-    from ngm.tables.overlap import check_folder_apart
+    from ngm.io.files import check_writable
+    from ngm.io.graph_data import save_graph
+    from ngm.io.table_columns import MATRICES, read_matrix
+    from ngm.io.tables import read_table
+    from ngm.io.tables.output_overlap import check_folder_apart
 
     check_writable(output)
     check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
@@ -150,8 +150,8 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
 
 def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> Rows:
     """The rows to compare, from the columns that were named."""
-    from ngm.build.reading import column_rows, column_texts
     from ngm.build.text import Rows, text_rows
+    from ngm.io.table_columns import column_rows, column_texts
 
     if text is None and columns is None:
         raise ValueError(f"give --text or --columns; the columns of {table.name} are {', '.join(table.columns)}")
@@ -170,7 +170,7 @@ def _names(given: str, table: Table) -> list[str]:
 
 def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
     """Sees that ids and labels are there before the long part starts."""
-    from ngm.build.reading import distinct_ids
+    from ngm.io.table_columns import distinct_ids
 
     if id_column is not None:
         distinct_ids(table, id_column)

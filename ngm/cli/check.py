@@ -14,7 +14,7 @@ from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
     from ngm.diagnosis.records import Agreement, Diagnosis
-    from ngm.store import GraphData
+    from ngm.io.graph_data import GraphData
 
 _PAIRS_SHOWN = 10
 _BAR = 30  # characters
@@ -36,9 +36,9 @@ def check_command(
 
     Example:  ngm check graph/ --label topic --columns vector
     """
-    from ngm.cli.reading import node_inputs, node_labels
     from ngm.diagnosis import diagnose
-    from ngm.store import open_graph
+    from ngm.io.graph_data import open_graph
+    from ngm.workflow.label_columns import node_inputs, node_labels
 
     with _status("looking at the graph", quiet=as_json):
         data = open_graph(folder)

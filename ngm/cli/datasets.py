@@ -16,7 +16,7 @@ from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 
 if TYPE_CHECKING:
     from ngm.datasets import Dataset
-    from ngm.run import JSON
+    from ngm.io.run_folder import JSON
 
 
 @app.command("datasets")
@@ -101,7 +101,7 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
 def _written(data: Dataset, folder: Path) -> list[Path]:
     """Writes the tables, and leaves files of the same names alone that hold anything else."""
     from ngm.datasets import write_tables
-    from ngm.files import file_written_whole
+    from ngm.io.files import file_written_whole
 
     with tempfile.TemporaryDirectory() as place:
         files = write_tables(data, place)

@@ -25,8 +25,8 @@ def demo_command(
 
     Example:  ngm demo --seeds 3
     """
+    from ngm.experiments import demo
     from ngm.report import write_report
-    from ngm.reproduce import demo
 
     total = 2 * seeds * len(demo.LABELS_PER_CLASS) + 1
     with bar(total, quiet=as_json) as step:

@@ -12,8 +12,8 @@ from rich.table import Table as Shown
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
 
 if TYPE_CHECKING:
-    from ngm.methods.exporting import Exported
-    from ngm.run import JSON
+    from ngm.estimators.model_export import Exported
+    from ngm.io.run_folder import JSON
 
 _CLASSES_SHOWN = 10
 
@@ -31,9 +31,9 @@ def export_command(
 
     Example:  ngm export run/ -o model.onnx
     """
-    from ngm.files import check_writable
-    from ngm.methods.exporting import export, format_of
-    from ngm.methods.saving import load
+    from ngm.estimators.model_export import export, format_of
+    from ngm.estimators.persistence import load
+    from ngm.io.files import check_writable
 
     kind = format_of(output)
     if kind is None:
@@ -57,7 +57,7 @@ def export_command(
 def _vectors(folder: Path) -> dict[str, JSON]:
     """Which encoders make the rows that the network takes; nothing where it does not read vectors of texts."""
     from ngm.features import Features
-    from ngm.run import Run
+    from ngm.io.run_folder import Run
 
     features = Features.open(Run.open(folder))
     if features is None or features.vectors is None:

@@ -13,10 +13,10 @@ from rich.table import Table as Shown
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json
 
 if TYPE_CHECKING:
-    from ngm.run import JSON
-    from ngm.store import GraphData
-    from ngm.tables.edge_files import Merge
-    from ngm.tables.ingest import Counts, Dangling
+    from ngm.io.graph_data import GraphData
+    from ngm.io.run_folder import JSON
+    from ngm.io.tables.edge_files import Merge
+    from ngm.io.tables.ingest import Counts, Dangling
 
 _CLASSES_SHOWN = 8
 _RULES = {"max": "the largest", "sum": "the sum", "mean": "the mean"}
@@ -52,8 +52,8 @@ def ingest_command(
 
     Example:  ngm ingest --nodes nodes.parquet --edges edges.csv --label topic -o graph/
     """
-    from ngm.store import read_graph
-    from ngm.tables.ingest import STEPS
+    from ngm.io.graph_data import read_graph
+    from ngm.io.tables.ingest import STEPS
 
     started = time.perf_counter()
     with bar(len(STEPS), quiet=as_json) as step:

@@ -49,7 +49,7 @@ def predict_command(
 
     Example:  ngm predict run/ new.parquet --id key --all -o classes.parquet
     """
-    from ngm.cli.prediction.execution import Reading, Writing, execute
+    from ngm.cli.predict_execution import Reading, Writing, execute
 
     execute(
         folder,

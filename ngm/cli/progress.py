@@ -24,7 +24,7 @@ from rich.text import Text
 from ngm.cli.terminal import err
 
 if TYPE_CHECKING:
-    from ngm.methods.estimator import NGMEstimator
+    from ngm.estimators.base import NGMEstimator
     from ngm.training import Epoch
 
 _EVERY = 10.0  # seconds between lines where there is no terminal

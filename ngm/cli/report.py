@@ -14,8 +14,8 @@ from rich.markup import escape
 from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
+    from ngm.io.run_folder import JSON
     from ngm.report.page import Page, Section, Shown
-    from ngm.run import JSON
 
 _VERDICTS = {"good": "green", "bad": "red", "open": "yellow"}
 
@@ -45,7 +45,7 @@ def report_command(
 
     Plots for a paper:  ngm report run/ --plots plots/ --format svg
     """
-    from ngm.files import write_text
+    from ngm.io.files import write_text
     from ngm.report import check_output
     from ngm.report.contents import page_of
     from ngm.report.images import check_images, write_images

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.markup import escape
 
+from ngm._spelling import nearest
 from ngm.choices import Citations, Intents
-from ngm.cli.shown import show_articles, show_blogcatalog, show_citations, show_intents
+from ngm.cli.experiment_tables import show_articles, show_blogcatalog, show_citations, show_intents
 from ngm.cli.terminal import AsJson, Debug, app, bar, download, out, print_json
-from ngm.names import nearest
 
 if TYPE_CHECKING:
-    from ngm.reproduce.table import Table
+    from ngm.experiments.table import Table
 
 _OPTIONS = {
     "ag-news": ("--curve", "--plot"),
@@ -76,7 +76,7 @@ def reproduce_command(
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
     if plot is not None:
-        from ngm.reproduce.plot import check_plot
+        from ngm.experiments.plot import check_plot
 
         check_plot(plot)
     if table == "blogcatalog":
@@ -92,8 +92,8 @@ def reproduce_command(
 def _blogcatalog(
     rows: list[str] | None, seeds: int, quick: bool, train: str | None, keep: Path | None, as_json: bool
 ) -> None:
-    from ngm.reproduce import blogcatalog
-    from ngm.reproduce.scores import Scores
+    from ngm.experiments.blogcatalog import protocol as blogcatalog
+    from ngm.experiments.scores import Scores
 
     try:
         shares = None if train is None else [int(share) for share in train.split(",")]
@@ -121,8 +121,8 @@ def _citations(
     keep: Path | None,
     as_json: bool,
 ) -> None:
-    from ngm.reproduce import pubmed
-    from ngm.reproduce.scores import Scores
+    from ngm.experiments.citations import protocol as pubmed
+    from ngm.experiments.scores import Scores
 
     if setting not in (*pubmed.SETTINGS, "both"):
         raise ValueError(f"setting is {setting!r}; choose from {', '.join(pubmed.SETTINGS)}, both")
@@ -146,8 +146,8 @@ def _citations(
 def _articles(
     rows: list[str] | None, seeds: int, quick: bool, curve: bool, plot: Path | None, keep: Path | None, as_json: bool
 ) -> None:
-    from ngm.reproduce import ag_news
-    from ngm.reproduce.scores import Scores
+    from ngm.experiments.ag_news import protocol as ag_news
+    from ngm.experiments.scores import Scores
 
     ag_news.check(rows or ())
     total = ag_news.count(rows, seeds, quick, curve)
@@ -160,8 +160,8 @@ def _articles(
 def _intents(
     rows: list[str] | None, seeds: int, quick: bool, dataset: str | None, keep: Path | None, as_json: bool
 ) -> None:
-    from ngm.reproduce import intents
-    from ngm.reproduce.scores import Scores
+    from ngm.experiments.intents import protocol as intents
+    from ngm.experiments.scores import Scores
 
     names = list(intents.DATASETS) if dataset in (None, "all") else [str(dataset)]
     keys = rows or list(intents.METHODS)
@@ -175,7 +175,7 @@ def _intents(
 def _shown(table: Table, show: Callable[[Table], None], plot: Path | None, as_json: bool) -> None:
     """Draws the table if asked to, and prints it in one form or the other."""
     if plot is not None and table.rows:
-        from ngm.reproduce.plot import draw
+        from ngm.experiments.plot import draw
 
         draw(replace(table, rows=[row for row in table.rows if row.metric == "accuracy"]), plot)
     if as_json:

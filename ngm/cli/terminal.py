@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from ngm.fetch import Progress as OnBytes
-    from ngm.reproduce.table import Row
-    from ngm.run import JSON
+    from ngm.experiments.table import Row
+    from ngm.io.fetch import Progress as OnBytes
+    from ngm.io.run_folder import JSON
 
 app = typer.Typer(
     no_args_is_help=True,

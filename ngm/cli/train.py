@@ -9,7 +9,7 @@ from ngm.cli.settings import options_of, settings, with_options
 from ngm.cli.terminal import app
 from ngm.cli.training.checks import check
 from ngm.cli.training.config import asked
-from ngm.cli.training.told import Call, Told
+from ngm.cli.training.options import Call, Told
 
 
 def train_command(given: Mapping[str, object]) -> None:

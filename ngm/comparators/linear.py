@@ -15,8 +15,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngm.graph import Graph
-from ngm.methods.targets import encode_classes
 from ngm.rows import Inputs
+from ngm.targets import encode_classes
 
 Floats = NDArray[np.floating]
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ngm.comparators.linear import Floats, check_numbers, linear_scores, minimize_smooth, scaled
 from ngm.graph import Graph
-from ngm.methods.targets import encode_classes
 from ngm.rows import Inputs
+from ngm.targets import encode_classes
 
 _TOLERANCE = 1e-4  # of the gradient of sums over thousands of rows
 

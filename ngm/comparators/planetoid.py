@@ -27,9 +27,9 @@ from torch.nn import functional as F
 
 from ngm.graph import Graph
 from ngm.inputs.walks import random_walks
-from ngm.methods.targets import encode_classes
 from ngm.networks import FFNN
 from ngm.rows import Inputs, take_rows
+from ngm.targets import encode_classes
 from ngm.training import seeded
 
 Variant = Literal["inductive", "graph", "transductive"]

@@ -25,9 +25,9 @@ from torch.nn import functional as F
 
 from ngm.comparators.linear import Problem, check_numbers, read_problem, scaled
 from ngm.graph import Graph
-from ngm.methods.pairs import PairSampler, embedding_loss
 from ngm.networks.ffnn import FFNN
 from ngm.networks.tap import check_layer, tap
+from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.training import seeded
 

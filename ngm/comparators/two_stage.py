@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from ngm.graph import Graph
 from ngm.inputs.walks import deepwalk
-from ngm.methods.targets import encode_classes
 from ngm.rows import Inputs, num_rows
+from ngm.targets import encode_classes
 
 
 @dataclass(eq=False, repr=False)

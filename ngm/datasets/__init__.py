@@ -1,6 +1,6 @@
 """The data sets of the experiments: `load` one by name, or see what is `available`.
 
-Each data set has a file of its own here and a line in `_TABLE`; `ngm.fetch` finds, downloads and checks files.
+Each data set has a file of its own here and a line in `_TABLE`; `ngm.io.fetch` finds, downloads and checks files.
 Word vectors and sentence encoders come from `ngm.text`.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ngm._spelling import nearest
 from ngm.choices import Citations
 from ngm.datasets import (
     ag_news,
@@ -22,9 +23,8 @@ from ngm.datasets import (
     text_classification,
 )
 from ngm.datasets.dataset import Dataset, Record, few_label_split, few_labels
-from ngm.datasets.writing import write_tables
-from ngm.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
-from ngm.names import nearest
+from ngm.datasets.table_export import write_tables
+from ngm.io.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, where
 
 __all__ = [
     "DamagedFileError",

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.texts import NOTHING, Part, check_classes, check_texts, decoded, joined
-from ngm.fetch import NOT_HERE, DataFile, Progress, find, where
+from ngm.datasets.text_files import NOTHING, Part, check_classes, check_texts, decoded, joined
+from ngm.io.fetch import NOT_HERE, DataFile, Progress, find, where
 
 _ADDRESS = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
 _CLASSES = ("World", "Sports", "Business", "Sci/Tech")

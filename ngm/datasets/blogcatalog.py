@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
-from ngm.inputs.rows import adjacency_rows
+from ngm.inputs.adjacency import adjacency_rows
+from ngm.io.fetch import DataFile, Progress, find
 
 RECORD = Record(
     "blogcatalog",

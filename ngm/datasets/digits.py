@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.fetch import Progress
+from ngm.io.fetch import Progress
 
 RECORD = Record(
     name="digits",

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.texts import Part, check_classes, check_texts, decoded, joined
-from ngm.fetch import NOT_HERE, DataFile, Progress, find, where
+from ngm.datasets.text_files import Part, check_classes, check_texts, decoded, joined
+from ngm.io.fetch import NOT_HERE, DataFile, Progress, find, where
 
 Name = Literal["swda20", "clinc20", "clinc150"]
 

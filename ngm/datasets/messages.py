@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.fetch import Progress
+from ngm.io.fetch import Progress
 
 MESSAGES, NEW, LABELS_PER_TOPIC = 900, 300, 16
 _TWICE, _TYPOS, _SEED = 0.2, 0.3, 0

@@ -24,8 +24,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.datasets.dataset import Dataset, Record, few_label_split
-from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
+from ngm.io.fetch import DataFile, Progress, find
 
 Name = Literal["acm", "amazon_cs", "coauthor_phy", "flickr", "minesweeper", "squirrel_filtered", "tolokers"]
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from ngm.choices import Citations
 from ngm.datasets.dataset import Dataset, Record
 from ngm.datasets.pickles import read_array, read_neighbor_lists, read_sparse_rows
-from ngm.fetch import DataFile, Progress, find
 from ngm.graph import Graph
+from ngm.io.fetch import DataFile, Progress, find
 
 _ADDRESS = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"
 _ORIGIN = "github.com/kimiyoung/planetoid"

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.texts import Part, check_classes, check_texts, joined
-from ngm.fetch import DataFile, Progress, find
+from ngm.datasets.text_files import Part, check_classes, check_texts, joined
+from ngm.io.fetch import DataFile, Progress, find
 
 Name = Literal["trec", "subj", "mr", "banking77"]
 

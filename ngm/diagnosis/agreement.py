@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngm.diagnosis.intervals import Floats, Ids, share_of_edges
 from ngm.diagnosis.records import Agreement, Estimate, Pair
-from ngm.methods.seeds import Seeds
+from ngm.propagation.seeds import Seeds
 
 _MOST_PAIRS = 200
 _MOST_SETS = 4096  # distinct sets of labels that all are compared with

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ngm.arguments import whole_number
+from ngm._arguments import whole_number
 from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.held_out import held_out
@@ -18,8 +18,8 @@ from ngm.diagnosis.records import Diagnosis
 from ngm.diagnosis.similarity import read_table, similarity
 from ngm.diagnosis.structure import shape
 from ngm.graph import Graph
-from ngm.methods.seeds import Seeds, read_seeds
-from ngm.methods.targets import as_array
+from ngm.propagation.seeds import Seeds, read_seeds
+from ngm.targets import as_array
 
 
 def diagnose(

@@ -22,9 +22,9 @@ from ngm.diagnosis.intervals import Floats, Ids, paired_gain, wilson
 from ngm.diagnosis.records import Estimate, HeldOut, WithX
 from ngm.diagnosis.similarity import SAMPLED, Table, unit_rows
 from ngm.graph import Graph
-from ngm.methods.seeds import Seeds, read_seeds, system
+from ngm.propagation.kernel import pull, solve
+from ngm.propagation.seeds import Seeds, read_seeds, system
 from ngm.recipes.folds import label_folds
-from ngm.spread import pull, solve
 
 MU1, MU2, MU3 = 1.0, 0.5, 0.01  # those of LabelPropagation
 MU3_WITH_X = 1.0  # as in CoTraining: the word of x counts like an edge

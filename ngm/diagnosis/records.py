@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal, cast
 
-from ngm.run import JSON
+from ngm.io.run_folder import JSON
 
 Verdict = Literal["helps", "unclear", "hurts"]
 Task = Literal["classes", "labels"]

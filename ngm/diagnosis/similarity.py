@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import normalize
 from torch import Tensor
 
-from ngm.arguments import as_array
+from ngm._arguments import as_array
 from ngm.diagnosis.intervals import Floats, Ids, mean_variance, quantile
 from ngm.diagnosis.records import Estimate, Similarity
 

@@ -1,17 +1,17 @@
 """How the rows x of a network are made from a table: kept with a run, so that new tables are read the same way.
 
-made      rows and what is odd about some of them
-words     TF-IDF rows of texts
-vectors   vectors of texts, of one encoder or several
-columns   numbers, lists of numbers and categories side by side
-nodes     inputs made from the graph, and those of new nodes from their links
-features  `Features`: one of these, or the texts themselves; fitted, kept in a run folder and opened again
+feature_rows  rows and what is odd about some of them
+tfidf         TF-IDF rows of texts
+text_vectors  vectors of texts, of one encoder or several
+columns       numbers, lists of numbers and categories side by side
+node_inputs   inputs made from the graph, and those of new nodes from their links
+features      `Features`: one of these, or the texts themselves; fitted, kept in a run folder and opened again
 """
 
 from ngm.choices import How
+from ngm.features.feature_rows import Made, Odd, X
 from ngm.features.features import Features, Read
-from ngm.features.made import Made, Odd, X
-from ngm.features.nodes import Nodes
-from ngm.features.vectors import TextVectors
+from ngm.features.node_inputs import Nodes
+from ngm.features.text_vectors import TextVectors
 
 __all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "TextVectors", "X"]

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.build.reading import row_numbers
-from ngm.features.made import Made, Odd
-from ngm.run import JSON
-from ngm.tables import Table
-from ngm.tables.stream import Holds
+from ngm.features.feature_rows import Made, Odd
+from ngm.io.run_folder import JSON
+from ngm.io.table_columns import row_numbers
+from ngm.io.tables import Table
+from ngm.io.tables.stream import Holds
 
 MOST_CATEGORIES = 100
 _MOSTLY = 0.8  # numbers among texts, from which on the others look like mistakes

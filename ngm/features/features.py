@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.build.reading import column_texts
+from ngm._spelling import nearest
 from ngm.features.columns import Columns
-from ngm.features.made import Made, X
-from ngm.features.nodes import Nodes
-from ngm.features.vectors import TextVectors
-from ngm.features.words import Words
+from ngm.features.feature_rows import Made, X
+from ngm.features.node_inputs import Nodes
+from ngm.features.text_vectors import TextVectors
+from ngm.features.tfidf import Words
 from ngm.graph import Graph
-from ngm.names import nearest
-from ngm.run import JSON, Run, load_tensors, save_tensors
-from ngm.tables import Table
-from ngm.tables.stream import Holds
+from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
+from ngm.io.table_columns import column_texts
+from ngm.io.tables import Table
+from ngm.io.tables.stream import Holds
 from ngm.text.encoders import FITTED, Encoder
 from ngm.text.encoders.encoder import OnTexts
 

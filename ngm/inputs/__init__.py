@@ -5,11 +5,11 @@
 has, `links` and `from_links` make them for nodes that are not in the graph.
 """
 
+from ngm.inputs.adjacency import adjacency_rows, concat, neighborhoods, sampled_rows
 from ngm.inputs.clusters import clusters
 from ngm.inputs.identities import identities
 from ngm.inputs.netmf import netmf
 from ngm.inputs.new_nodes import from_links, links
-from ngm.inputs.rows import adjacency_rows, concat, neighborhoods, sampled_rows
 from ngm.inputs.walks import deepwalk, node2vec, random_walks
 
 __all__ = [

@@ -18,8 +18,8 @@ from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
 from ngm.graph import Graph
-from ngm.inputs.rows import Table, as_table
-from ngm.spread import pull, scale_rows
+from ngm.inputs.adjacency import Table, as_table
+from ngm.propagation.kernel import pull, scale_rows
 
 Kind = Literal["one_hot", "similarity"]
 _LARGE = 20_000  # nodes from which on k-means looks at portions

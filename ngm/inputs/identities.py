@@ -3,8 +3,8 @@
 Every node starts with a label of its own, its identity, and labels are propagated without supervision. The strongest
 few that arrive at a node are its input: on massive graphs the input space stays bounded by a constant (the paper,
 section 3.2). With nothing dropped, row v holds the chances of where a random walk from v ends that stops with chance
-`restart` before each step (as in `ngm.spread.hop`): with many steps, `restart (I - (1 - restart) P)^-1` where P are the
-row-normalized weights.
+`restart` before each step (as in `ngm.propagation.kernel.hop`): with many steps, `restart (I - (1 - restart) P)^-1`
+where P are the row-normalized weights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sparse_dot_topn import sp_matmul_topn
 
 from ngm.choices import Influence
 from ngm.graph import Graph
-from ngm.spread import OnStep, pull, scale_rows
+from ngm.propagation.kernel import OnStep, pull, scale_rows
 
 
 def identities(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from ngm.graph import Graph
-from ngm.spread import scale_rows
+from ngm.propagation.kernel import scale_rows
 
 LARGEST = 30_000  # nodes: the matrix to factorize is dense, 3.6 GB at this size
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ngm._pair_keys import unique_pairs
 from ngm.graph import Graph
-from ngm.inputs.rows import Table, as_table, strongest
-from ngm.pair_keys import unique_pairs
+from ngm.inputs.adjacency import Table, as_table, strongest
 
 
 def links(

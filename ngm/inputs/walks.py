@@ -1,7 +1,7 @@
 """Random walks on a graph, and node vectors learned from them.
 
 DeepWalk (Perozzi, Al-Rfou and Skiena, 2014) learns them from plain walks, node2vec (Grover and Leskovec, 2016) from
-walks that may favor going back (small p) or going far (small q). How a step is taken is in `ngm.inputs.steps`.
+walks that may favor going back (small p) or going far (small q). How a step is taken is in `ngm.inputs.walk_steps`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.graph import Graph, Nodes
-from ngm.inputs.steps import Steps, streams
+from ngm.inputs.splitmix import streams
+from ngm.inputs.walk_steps import Steps
 
 
 def random_walks(

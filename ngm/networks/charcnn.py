@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.names import nearest
+from ngm._spelling import nearest
 from ngm.networks.first_layer import FirstLayer
 from ngm.text.characters import ALPHABET, LENGTH
 

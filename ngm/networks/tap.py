@@ -11,7 +11,7 @@ from collections.abc import Collection
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from ngm.names import nearest
+from ngm._spelling import nearest
 from ngm.rows import Rows
 
 OUTPUT = "output"

@@ -1,1 +1,14 @@
-"""Recipes turn a problem with few labels into targets for all nodes: teachers, their weights, soft labels."""
+"""Recipes: settings that go together, and teachers that turn few labels into soft labels for all nodes.
+
+settings           what each recipe decides where the estimator does not
+auto               recipe "auto": views, teachers, soft labels
+node_views         what teachers look at
+label_matrix       labels as teachers take them
+strong_teachers    cheap models that label every node
+stacking           teachers weighed by labels that they have not seen
+strong_teachers    recipe "strong": networks that see a node through its neighbourhood
+contrastive_pairs  neighbours drawn together, other pairs held apart
+soft_labels        soft labels for texts
+text_training      what text networks are trained on
+graph_screen       whether a graph is informative
+"""

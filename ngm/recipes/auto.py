@@ -11,12 +11,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ngm.arguments import short_repr
+from ngm._arguments import short_repr
 from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
+from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_views import Floats, NodeViews, scaled_features
 from ngm.recipes.stacking import TeacherReport, stack_teachers
-from ngm.recipes.targets import Mask, Targets
-from ngm.recipes.views import Floats, NodeViews, scaled_features
 
 
 def soft_targets(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ngm.recipes.targets import Targets
-from ngm.recipes.views import Floats
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import Floats
 
 CALIBRATION_LABELS = 10.0  # held-out labels that a power of 1 counts for
 CONFIDENCE = 0.6  # of a teacher's mean largest probability, between uniform ones (0) and sure ones (1)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ngm.graph import Graph
 from ngm.recipes.calibration import class_factors, powered, rescaled, teacher_power
 from ngm.recipes.folds import label_folds
-from ngm.recipes.targets import Mask, Targets
+from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.teachers import Prediction, predict_all
-from ngm.recipes.views import Floats, NodeViews
 
 PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
 UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not trusted

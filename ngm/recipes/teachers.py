@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
-from ngm.recipes.targets import Mask, Targets
-from ngm.recipes.views import Features, Floats, GraphOperators, NodeViews
+from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_views import Features, Floats, GraphOperators, NodeViews
 
 INVERSE_PENALTY = 100.0  # C of the linear models, on rows of length 1
 PSEUDO_LABEL_INVERSE_PENALTY = 10.0  # C of those that learn from predictions, too

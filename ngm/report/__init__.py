@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ngm.files import check_writable, write_text
+from ngm.io.files import check_writable, write_text
 from ngm.report.contents import page_of
 from ngm.report.page import Figure, Page, Section, Shown, Space
 from ngm.report.render import render

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ngm.report.closeness import closer_section
-from ngm.report.comparison import comparison_section
-from ngm.report.curves import curves_section
-from ngm.report.drawing import count
-from ngm.report.gain import gain_section
-from ngm.report.hidden import space_section
-from ngm.report.lists import edges_section, next_section
+from ngm.report.comparison_section import comparison_section
+from ngm.report.curves_section import curves_section
+from ngm.report.distances_section import closer_section
+from ngm.report.errors_section import wrong_section
+from ngm.report.gain_section import gain_section
+from ngm.report.graph_section import graph_section
+from ngm.report.hidden_section import space_section
+from ngm.report.lists_section import edges_section, next_section
 from ngm.report.page import Page, Section
-from ngm.report.ran import ran_section
-from ngm.report.structure import graph_section
+from ngm.report.plotting import count
+from ngm.report.run_reader import Told, read_run
+from ngm.report.run_section import ran_section
 from ngm.report.teachers_section import teachers_section
-from ngm.report.told import Told, read_run
-from ngm.report.wrong import wrong_section
 
 OF_RUN: tuple[Callable[[Told], Section | None], ...] = (gain_section, ran_section, teachers_section, curves_section)
 OF_NODES: tuple[Callable[[Told], Section], ...] = (

@@ -11,12 +11,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ngm.files import file_written_whole
-from ngm.names import nearest
-from ngm.report.drawing import GREY, PALETTE, count
+from ngm._spelling import nearest
+from ngm.io.files import file_written_whole
+from ngm.io.run_folder import JSON
 from ngm.report.page import Figure, Page, Space
+from ngm.report.plotting import GREY, PALETTE, count
 from ngm.report.render import drawn
-from ngm.run import JSON
 
 Form = Literal["png", "svg"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")

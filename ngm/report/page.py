@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ngm.run import JSON
+from ngm.io.run_folder import JSON
 
 
 @dataclass(frozen=True)

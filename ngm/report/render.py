@@ -20,12 +20,12 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from ngm.evidence import writable
-from ngm.report.cells import written_out
-from ngm.report.names import brief
+from ngm.io.node_records import writable
+from ngm.io.run_folder import JSON
+from ngm.report.class_names import brief
 from ngm.report.page import Figure, Page, Section, Shown, Space
+from ngm.report.table_cells import written_out
 from ngm.report.theme import DARK, HEIGHT, LIGHT, css, resolved, template
-from ngm.run import JSON
 
 # The word says what the colour says.
 VERDICTS: Mapping[str, str] = {"good": "Good news", "bad": "Bad news", "open": "Undecided"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ngm.io.run_folder import JSON
 from ngm.recipes.stacking import TeacherReport
-from ngm.report.drawing import BLUE, PALETTE, axis, count, percent, rounded
-from ngm.report.names import brief
+from ngm.report.class_names import brief
 from ngm.report.page import Figure, Section, Shown
-from ngm.report.scores import Score
-from ngm.report.told import Told
-from ngm.run import JSON
+from ngm.report.plotting import BLUE, PALETTE, axis, count, percent, rounded
+from ngm.report.run_reader import Told
+from ngm.report.score_names import Score
 
 KEY, TITLE = "teachers", "What taught this network?"
 MAX_BARS = 20  # further teachers are in the table only

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ngm.run import JSON
+from ngm.io.run_folder import JSON
 
 Colors: TypeAlias = Mapping[str, str]
 

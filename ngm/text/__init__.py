@@ -1,12 +1,12 @@
 """Texts as rows of numbers: characters, tokens, TF-IDF, word vectors averaged; and texts that change by the epoch."""
 
 from ngm.text.characters import quantize
-from ngm.text.cuts import Cut
+from ngm.text.crop_augmentation import Cut
 from ngm.text.ragged import Ragged
-from ngm.text.rewritten import Rewritten
+from ngm.text.synonym_augmentation import Rewritten
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.tokens import Vocabulary, tokens_of, unknown_rows
-from ngm.text.vectors import DocumentVectors, WordVectors, document_vectors
+from ngm.text.word_vectors import DocumentVectors, WordVectors, document_vectors
 from ngm.text.words import tfidf_rows, words_of
 
 __all__ = [

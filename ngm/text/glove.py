@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.fetch import (
+from ngm.io.fetch import (
     NOT_HERE,
     DamagedFileError,
     DataFile,
@@ -30,8 +30,8 @@ from ngm.fetch import (
     unpacked,
     where,
 )
-from ngm.files import file_written_whole
-from ngm.tables.query import file_to_read
+from ngm.io.files import file_written_whole
+from ngm.io.tables.query import file_to_read
 
 _PRUNED = {
     50: "705925f77371b98a9fade3a35acfa7d9fda359bf81ec6b8f854332637d706c72",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.arguments import real_number, short_repr
+from ngm._arguments import real_number, short_repr
 from ngm.text import mythes
 from ngm.text.words import checked_texts
 

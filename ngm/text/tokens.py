@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm.text.ragged import Ragged
-from ngm.text.vectors import WordVectors
+from ngm.text.word_vectors import WordVectors
 from ngm.text.words import checked_texts
 
 PADDING, UNKNOWN = 0, 1

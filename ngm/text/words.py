@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ngm.arguments import short_repr
+from ngm._arguments import short_repr
 
 _WORD = re.compile(r"[^\W_]+")
 

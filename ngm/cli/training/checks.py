@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.cli.training.config import ALPHAS, OF_EDGES, Asked
-from ngm.cli.training.told import SHARE, Told, check_words
-from ngm.files import is_graph_folder
+from ngm.cli.training.options import SHARE, Told, check_words
+from ngm.io.files import is_graph_folder
 from ngm.parameters import PARAMETERS
 
 
@@ -27,7 +27,7 @@ def check(asked: Asked) -> None:
     if told.label_separator is not None and told.task not in (None, "labels"):
         raise ValueError(f"--label-separator is for several labels a row, and --task is {told.task}; leave out one")
     if not call.resume and not call.dry_run and (call.output / "config.json").is_file():
-        from ngm.tables.overlap import check_folder_apart
+        from ngm.io.tables.output_overlap import check_folder_apart
 
         read = [table for table in (told.source, told.graph, told.vectors) if table is not None]
         check_folder_apart(call.output, read)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import cast
 
+from ngm._spelling import nearest
 from ngm.cli.settings import Setting, every_setting, fields_of, settings
-from ngm.cli.training.told import Call, Told
-from ngm.files import is_there
-from ngm.names import nearest
+from ngm.cli.training.options import Call, Told
+from ngm.io.files import is_there
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
@@ -77,7 +77,7 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
         path: A run folder, or its `config.json`.
         instead: What is given otherwise, and is not read.
     """
-    from ngm.run import FORMAT, VERSION
+    from ngm.io.run_folder import FORMAT, VERSION
 
     file = path / "config.json" if path.is_dir() else path
     content = _read(file)

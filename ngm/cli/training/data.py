@@ -12,24 +12,24 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.build.knn import knn_graph
-from ngm.build.reading import column_texts
 from ngm.build.text import rows_graph, text_rows
 from ngm.cli.progress import counted
-from ngm.cli.reading import bad_lines, column_names
-from ngm.cli.training.alignment import aligned
 from ngm.cli.training.checks import needs_vectors
 from ngm.cli.training.encoding import Encoding, choose, texts_read_by
 from ngm.cli.training.labels import Target, target_of
-from ngm.cli.training.told import K, Told
+from ngm.cli.training.options import K, Told
 from ngm.features import Features, Read, X
-from ngm.files import is_graph_folder
 from ngm.graph import Graph
+from ngm.io.files import is_graph_folder
+from ngm.io.graph_data import GraphData, open_graph
+from ngm.io.table_columns import column_texts
+from ngm.io.tables import Table, read_table
 from ngm.networks import TEXT_NETWORKS
-from ngm.store import GraphData, open_graph
-from ngm.tables import Table, read_table
 from ngm.text.encoders import Choice, Encoder, TfidfSVD
 from ngm.text.encoders.encoder import OnTexts
 from ngm.text.words import words_of
+from ngm.workflow.alignment import aligned
+from ngm.workflow.label_columns import bad_lines, column_names
 
 
 @dataclass(frozen=True)

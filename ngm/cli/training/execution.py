@@ -14,17 +14,17 @@ from rich.markup import escape
 from ngm.cli.progress import noted
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err, out, print_json
-from ngm.cli.training import shown
+from ngm.cli.training import summary_table
 from ngm.cli.training.config import Asked
 from ngm.cli.training.data import Data, read_data
+from ngm.cli.training.dry_run import rehearsed
 from ngm.cli.training.labels import in_words
-from ngm.cli.training.plan import rehearsed
 from ngm.cli.training.runs import Outcome, estimator, train
 from ngm.distributed import process_group, rank_and_world
-from ngm.evidence import read_evidence, write_evidence
-from ngm.locks import folder_lock
-from ngm.methods.estimator import NGMEstimator
-from ngm.run import JSON, Run
+from ngm.estimators.base import NGMEstimator
+from ngm.io.locks import folder_lock
+from ngm.io.node_records import read_evidence, write_evidence
+from ngm.io.run_folder import JSON, Run
 
 
 def execute(wanted: Asked, start: float) -> None:
@@ -92,7 +92,7 @@ def _read(wanted: Asked) -> Data:
 def _keep(wanted: Asked, data: Data, outcome: Outcome, seconds: float, notes: list[str]) -> dict[str, JSON]:
     """Writes what training leaves to the command into the run folder, and gives what there is to print."""
     run = Run.open(wanted.call.output)
-    content = shown.data_told(wanted, data, outcome.model) | shown.outcome_told(outcome, seconds)
+    content = summary_table.data_told(wanted, data, outcome.model) | summary_table.outcome_told(outcome, seconds)
     content |= {"notes": cast(JSON, list(notes))}
     if isinstance(content["graph"], dict):
         content["graph"] |= {"edges_used": cast(JSON, dict(outcome.model.edges_by_kind_))}
@@ -126,8 +126,10 @@ def _report(wanted: Asked, run: Run) -> str | None:
 
 
 def _show(wanted: Asked, data: Data, outcome: Outcome, seconds: float, content: Mapping[str, JSON]) -> None:
-    use = shown.use_of_graph(outcome.model, data.noun)
-    shown.show(shown.facts_of_data(data, use) | shown.facts_of_outcome(outcome, data.noun, seconds))
+    use = summary_table.use_of_graph(outcome.model, data.noun)
+    summary_table.show(
+        summary_table.facts_of_data(data, use) | summary_table.facts_of_outcome(outcome, data.noun, seconds)
+    )
     where = wanted.call.output
     if content["report"] is not None:
         out.print(f"Report: {escape(str(content['report']))}", highlight=False, soft_wrap=True)
@@ -146,9 +148,9 @@ def _plan(wanted: Asked, data: Data, model: NGMEstimator, notes: list[str]) -> N
     """Says what would happen."""
     plan = rehearsed(model, data)
     if wanted.call.as_json:
-        content = shown.data_told(wanted, data, model) | shown.plan_told(plan, wanted, data)
+        content = summary_table.data_told(wanted, data, model) | summary_table.plan_told(plan, wanted, data)
         print_json({"dry_run": True, "run": str(wanted.call.output), **content, "notes": cast(JSON, list(notes))})
         return
-    use = shown.use_planned(plan, data.noun, len(data))
-    shown.show(shown.facts_of_data(data, use) | shown.facts_of_plan(wanted, data, model, plan))
+    use = summary_table.use_planned(plan, data.noun, len(data))
+    summary_table.show(summary_table.facts_of_data(data, use) | summary_table.facts_of_plan(wanted, data, model, plan))
     out.print("Nothing was written; leave out --dry-run to train.", highlight=False, soft_wrap=True)

@@ -11,12 +11,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.cli.reading import labels_of
-from ngm.cli.training.told import SEPARATOR, Task, Told
-from ngm.evidence import Evidence, label_set, labels_in
-from ngm.methods.targets import ManyClassesWarning, encode_classes, plain, unlabeled_rows
-from ngm.names import first_of
-from ngm.tables import Table
+from ngm._spelling import first_of
+from ngm.cli.training.options import SEPARATOR, Task, Told
+from ngm.io.node_records import Evidence, label_set, labels_in
+from ngm.io.tables import Table
+from ngm.targets import ManyClassesWarning, encode_classes, plain, unlabeled_rows
+from ngm.workflow.label_columns import labels_of
 
 _MANY, _FEW = (
     20,

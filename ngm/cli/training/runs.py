@@ -14,21 +14,21 @@ from ngm.cli.progress import Progress, metric_of
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import err
 from ngm.cli.training.checks import check_edges, has_teachers
+from ngm.cli.training.command_record import Kept
 from ngm.cli.training.config import Asked
 from ngm.cli.training.data import Data
-from ngm.cli.training.kept import Kept
-from ngm.cli.training.told import FEW_LABELS, SHARE, Told
+from ngm.cli.training.options import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
-from ngm.files import is_graph_folder
-from ngm.methods.classifier import NGMClassifier
-from ngm.methods.control import without_graph
-from ngm.methods.estimator import NGMEstimator
-from ngm.methods.recipes import resolve
-from ngm.methods.regressor import NGMRegressor
+from ngm.estimators.base import NGMEstimator
+from ngm.estimators.classifier import NGMClassifier
+from ngm.estimators.control import without_graph
+from ngm.estimators.regressor import NGMRegressor
+from ngm.experiments.table import Row
+from ngm.io.files import is_graph_folder
+from ngm.io.run_folder import JSON, Run
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.networks.input_scaling import Table
-from ngm.reproduce.table import Row
-from ngm.run import JSON, Run
+from ngm.recipes.settings import resolve
 from ngm.training import Epoch
 
 OnEpoch = Callable[[Epoch], None]

@@ -8,11 +8,11 @@ from typing import get_args
 
 import torch
 
+from ngm._spelling import nearest
 from ngm.choices import EncoderName
-from ngm.fetch import Progress
-from ngm.names import nearest
+from ngm.io.fetch import Progress
+from ngm.text.encoders.custom import GivenModel, Model
 from ngm.text.encoders.encoder import Arrays, Content, Encoder, EncoderUnavailableError, MissingPackageError
-from ngm.text.encoders.given import GivenModel, Model
 from ngm.text.encoders.minilm import PRECISIONS, MiniLM
 from ngm.text.encoders.static import StaticMiniLM
 from ngm.text.encoders.tfidf import TfidfSVD

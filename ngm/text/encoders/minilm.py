@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ngm.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, Wheel, find
-from ngm.fetch import where as place
+from ngm.io.fetch import DamagedFileError, DataFile, DatasetUnavailableError, Progress, Wheel, find
+from ngm.io.fetch import where as place
 from ngm.text.encoders.bert import Bert
 from ngm.text.encoders.encoder import EncoderUnavailableError, MissingPackageError, OnTexts, readable, unit_rows
 

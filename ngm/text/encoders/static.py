@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ngm.fetch import Progress, cache_folder
-from ngm.files import file_written_whole
+from ngm.io.fetch import Progress, cache_folder
+from ngm.io.files import file_written_whole
 from ngm.text.encoders.encoder import Arrays, OnTexts, readable, unit_rows
 from ngm.text.encoders.minilm import WEIGHTS, WIDTH, MiniLM, Tokenizer
 

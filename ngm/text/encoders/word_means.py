@@ -10,10 +10,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.fetch import DamagedFileError, DatasetUnavailableError, Progress
+from ngm.io.fetch import DamagedFileError, DatasetUnavailableError, Progress
 from ngm.text.encoders.encoder import Arrays, Content, EncoderUnavailableError, OnTexts, unit_rows
 from ngm.text.glove import glove
-from ngm.text.vectors import WordVectors, document_vectors
+from ngm.text.word_vectors import WordVectors, document_vectors
 
 _TEXTS_AT_ONCE = 8192
 

@@ -1,0 +1,39 @@
+"""Runs a trained network over many rows, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ngm.rows import Inputs, move_rows, num_rows, take_rows
+from ngm.text.readers import Texts
+
+PREDICTED_AT_ONCE = 8192  # rows
+
+
+def in_batches(
+    inputs: Inputs,
+    read: Callable[..., Tensor],
+    dtype: torch.dtype,
+    device: str,
+    only: Tensor | None = None,
+) -> Tensor:
+    """What is read off the network for all rows, or for some of them by number; no gradients.
+
+    Args:
+        inputs: A row per node.
+        read: Takes a batch of rows, as the network does.
+        dtype: Of the rows.
+        device: Where the network is.
+        only: (b,) numbers of the rows wanted; all of them where None.
+    """
+    if only is not None and isinstance(inputs, Texts):
+        inputs, only = inputs.take(only), None
+    every = torch.arange(num_rows(inputs)) if only is None else only
+    ids = inputs.pieces() if isinstance(inputs, Texts) else torch.split(every, PREDICTED_AT_ONCE)
+    with torch.inference_mode():
+        parts = [read(move_rows(take_rows(inputs, part, dtype), device)).cpu() for part in ids]
+    found = torch.cat(parts)
+    return found[torch.argsort(torch.cat(ids))] if isinstance(inputs, Texts) else found

@@ -1,0 +1,144 @@
+"""Checks at the door of `fit` and `predict`: what is wrong, the value, and what would be right."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from sklearn.utils.validation import validate_data
+
+from ngm._arguments import as_path, flag, short_repr
+from ngm._input_checks import as_dense, check_finite, check_names, check_parts, is_array_like
+from ngm.graph import Graph
+from ngm.objective import NGMLoss
+from ngm.parameters import PARAMETERS
+from ngm.rows import Inputs, check_rows
+from ngm.sampling import EdgeLoader
+from ngm.text.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
+
+if TYPE_CHECKING:
+    from ngm.estimators.base import NGMEstimator
+    from ngm.recipes.settings import Settings
+
+
+def check_device(device: str) -> None:
+    """Refuses a device that is not here."""
+    try:
+        torch.zeros(1, device=device).tolist()
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError, ValueError) as error:
+        raise ValueError(f"device is {device!r}, which cannot be used here; 'cpu' always can") from error
+
+
+def check_parameters(estimator: NGMEstimator) -> None:
+    """Refuses settings that are out of the range, or none of the words, that `ngm.parameters` declares."""
+    for name, parameter in PARAMETERS.items():
+        value = getattr(estimator, name)
+        parameter.check(name, value)
+        if parameter.kind is bool:
+            flag(name, value)
+    _check_hidden(estimator.hidden)
+
+
+def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
+    """Refuses settings that do not go together, or that this machine cannot do."""
+    if estimator.margin is not None and settings.negatives == 0:
+        raise ValueError(f"margin is {estimator.margin}, but there are no pairs to hold apart; set negatives= as well")
+    for name in ("dropout", "input_dropout", "input_scaling"):
+        if callable(estimator.network) and getattr(estimator, name) is not None:
+            raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
+    check_device(estimator.device)
+    check_text_settings(estimator, teachers=settings.recipe != "paper")
+    if estimator.patience is not None and estimator.validation is None:
+        raise ValueError(
+            f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
+        )
+    if estimator.sampling == "balanced" and estimator.labels != "every_batch":
+        raise ValueError(
+            f"labels is {estimator.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
+            "labels out, or set sampling='plain'"
+        )
+    if estimator.folder is not None:
+        as_path("folder", estimator.folder)
+    if estimator.resume and estimator.folder is None:
+        raise ValueError("resume is True, but no folder is given to resume from; set folder=")
+    if estimator.overwrite and estimator.folder is None:
+        raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
+    if estimator.resume and estimator.overwrite:
+        raise ValueError("resume and overwrite are both True; choose whether to go on with the run or to replace it")
+
+
+def _check_hidden(hidden: object) -> None:
+    if not isinstance(hidden, Sequence | np.ndarray) or np.ndim(hidden) == 0:
+        raise ValueError(f"hidden is {hidden!r}; give the width of every hidden layer, such as (250, 100)")
+    if not all(PARAMETERS["hidden"].admits(width) for width in hidden):
+        raise ValueError(f"hidden is {tuple(hidden)}; every width is a whole number of at least 1")
+
+
+def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
+    """X as rows that can be taken by node id: float array or sparse matrix, without a copy where possible.
+
+    Args:
+        estimator: Remembers the number and the names of the columns, or the words of texts.
+        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through. Texts,
+            for a network that reads them.
+        reset: True in `fit`, False in `predict`.
+    """
+    if reset:
+        for name in ("n_features_in_", "feature_names_in_", "reader_", "vocabulary_"):  # of an earlier fit
+            estimator.__dict__.pop(name, None)
+    if reads_texts(estimator.network):
+        return read_texts(estimator, x, reset)
+    refuse_texts(estimator.network, x)
+    raw = as_dense(x)
+    if not is_array_like(raw):
+        if not reset and isinstance(x, Mapping) and not callable(estimator.network):
+            raise ValueError(
+                f"x is {short_repr(x)}, and network {estimator.network!r} takes a table of numbers; give one"
+            )
+        check_rows(cast(Inputs, x))
+        check_parts(cast(Inputs, x))
+        return cast(Inputs, raw)
+    check_names(raw)
+    checked = validate_data(
+        estimator,
+        raw,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float32, np.float64, np.float16] if not callable(estimator.network) else None,
+        ensure_all_finite=False,
+        allow_nd=callable(estimator.network),
+    )
+    check_finite(checked)
+    return cast(Inputs, checked)
+
+
+def warn_of_idle_graph(loader: EdgeLoader, loss: NGMLoss, graphs: Sequence[Graph]) -> None:
+    """A graph whose edges are all of kinds with alpha = 0, or that has none, would quietly do nothing."""
+    for i, (graph, kinds, counts) in enumerate(zip(graphs, loss.kinds, loader.totals.num_edges, strict=False)):
+        weightless = bool(graph.num_edges) and not bool(graph.weight.any())
+        if not kinds or (any(counts) and not weightless):
+            continue
+        which = "the graph" if len(graphs) == 1 else f"graph {i}"
+        wanted = ", ".join(kind.name for kind in sorted(kinds))
+        reason = (
+            "all its edges have weight 0; give some of them a weight"
+            if weightless
+            else f"alpha is above 0 for {wanted} edges, and of its {graph.num_edges:,} edges none is of such a kind; "
+            "set another alpha, or check which nodes are labelled"
+        )
+        warnings.warn(f"{which} does nothing: {reason}", UserWarning, stacklevel=3)
+
+
+def per_graph(name: str, value: float | Sequence[float], graphs: int) -> list[float]:
+    """One alpha for each graph."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        if len(value) != graphs:
+            raise ValueError(f"{name} has {len(value)} entries for {graphs} graphs; give one number, or one per graph")
+        return [float(v) for v in value]
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}; give a number of at least 0, or a list with one per graph")
+    return [float(value)] * graphs

@@ -1,0 +1,208 @@
+"""What estimators that train in rounds share: the loop over rounds, and the kept network that answers afterwards."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from ngm.distributed import process_group
+from ngm.estimators.classifier import NGMClassifier
+from ngm.estimators.round_checkpoints import Progress, RoundFiles
+from ngm.estimators.training_rounds import (
+    Known,
+    Round,
+    Targets,
+    best_round,
+    fresh,
+    measured_round,
+    set_names,
+    write_rounds,
+)
+from ngm.graph import Graph
+from ngm.io.locks import folder_lock
+from ngm.io.run_folder import JSON, Run
+from ngm.targets import labeled_accuracy
+from ngm.text.readers import Given
+
+Arrays = Mapping[str, NDArray[np.generic]]
+ALL_DONE = "all rounds done"
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a round is trained on.
+
+    Args:
+        targets: (n,) class numbers or (n, C) shares, -1 where unlabelled.
+        labels: (n,) class numbers of the targets.
+        added: (n,) mask of those that had no label in the round before.
+    """
+
+    targets: Targets
+    labels: NDArray[np.int64]
+    added: NDArray[np.bool_]
+
+
+class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Predicts by `estimator_`, the network of `best_round_`; `history_` and `stopped_` tell of the rounds."""
+
+    estimator: NGMClassifier
+    patience: int | None
+
+    def predict(self, x: Given) -> NDArray[np.generic]:
+        """Classes (n,), by the network alone."""
+        check_is_fitted(self)
+        predicted: NDArray[np.generic] = self.estimator_.predict(x)
+        return predicted
+
+    def predict_proba(self, x: Given) -> NDArray[np.floating]:
+        """(n, C) shares that add up to 1."""
+        check_is_fitted(self)
+        shares: NDArray[np.floating] = self.estimator_.predict_proba(x)
+        return shares
+
+    def score(self, x: Given, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy over the labelled rows."""
+        return labeled_accuracy(self.predict(x), y, sample_weight)
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> Path:
+        """Writes the kept estimator's run folder, with the rounds in `rounds.json`; `ngm.load` reads it back.
+
+        Args:
+            folder: A new or an empty one.
+            overwrite: Whether a run that is in it may be replaced.
+        """
+        check_is_fitted(self)
+        path = self.estimator_.save(folder, overwrite)
+        write_rounds(Run.open(path), self.history_, self.best_round_, self.stopped_)
+        return path
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # What the methods fill in
+
+    @property
+    @abstractmethod
+    def _num_trainings(self) -> int:
+        """Rounds, at most."""
+
+    @abstractmethod
+    def _first(self, known: Known, graph: Graph | None) -> Arrays:
+        """What round 0 is trained on, as arrays (n, ...) by name."""
+
+    @abstractmethod
+    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+        """What these arrays say to train on; remembers it for the user."""
+
+    @abstractmethod
+    def _next(
+        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
+    ) -> tuple[Arrays, str | None]:
+        """(what the next round is trained on, None); or (these, why there is none).
+
+        Args:
+            arrays: Of the round that is done.
+            proba: (n, C) predictions of its network.
+            known: Labels and inputs.
+            graph: Graph over the rows.
+        """
+
+    # The loop
+
+    def _train(self, x: Given, known: Known, graph: Graph | None, on_round: Callable[[Round], None] | None) -> None:
+        """Trains round after round, from where an interrupted training was if the estimator is to resume."""
+        self.history_: list[Round] = []
+        self.classes_, self.stopped_ = known.classes, ALL_DONE
+        for name in ("estimator_", "best_round_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        folder = getattr(self.estimator, "folder", None)
+        with process_group() as (rank, _):
+            try:
+                with nullcontext() if folder is None or rank else folder_lock(folder, create=True):
+                    files = RoundFiles(self.estimator, self._settings_as_json(), known, graph)
+                    progress = self._start(known, graph, files)
+                    while progress.stopped is None:
+                        progress = self._one_round(x, known, graph, progress, files)
+                        if on_round is not None:
+                            on_round(self.history_[-1])
+                    files.finish(self.estimator_, progress, self.best_round_)
+            except KeyboardInterrupt:
+                self.stopped_ = "interrupted"
+                raise KeyboardInterrupt(_how_to_go_on(len(self.history_), folder)) from None
+
+    def _start(self, known: Known, graph: Graph | None, files: RoundFiles) -> Progress:
+        """Where to go on; the best network of the rounds before is read back."""
+        progress = (files.resume() or Progress(self._first(known, graph))).from_first()
+        if not progress.history:
+            files.save(progress)
+            return progress
+        self.history_, self.best_round_ = list(progress.history), best_round(progress.history)
+        lesson = self._lesson(progress.arrays, known)
+        self.estimator_ = files.load(progress, self.best_round_)
+        self.estimator_.set_params(**fresh(self.estimator, lesson.targets, known).get_params(deep=False))
+        set_names(self.estimator_, known)
+        self.stopped_ = progress.stopped or ALL_DONE
+        return progress
+
+    def _one_round(
+        self, x: Given, known: Known, graph: Graph | None, progress: Progress, files: RoundFiles
+    ) -> Progress:
+        """Trains a round and writes what came of it; where to go on from there, the same on every rank."""
+        number, arrays = len(progress.history), progress.arrays
+        lesson = self._lesson(arrays, known)
+        fitted = fresh(self.estimator, lesson.targets, known, files.folder_of(number))
+        fitted.fit(known.x, lesson.targets, graph=graph)
+        history = [*progress.history, measured_round(number, fitted, lesson.labels, lesson.added, known)]
+        set_names(fitted, known)
+        stopped = self._stopped(history)
+        if stopped is None:
+            proba = np.asarray(fitted.predict_proba(x), dtype=np.float32)
+            arrays, stopped = self._next(arrays, proba, known, graph)
+        done = Progress(arrays, history, stopped).from_first()
+        self.history_, self.best_round_ = list(done.history), best_round(done.history)
+        self.stopped_ = done.stopped or ALL_DONE
+        if self.best_round_ == number:
+            self.estimator_ = fitted
+        files.save(done, self.best_round_)
+        return done
+
+    def _stopped(self, history: list[Round]) -> str | None:
+        """Why there is no round after these, whatever the last one found."""
+        if len(history) == self._num_trainings:
+            return ALL_DONE
+        if self.patience is not None and len(history) - 1 - best_round(history) >= self.patience:
+            return f"validation has not improved for {self.patience} rounds"
+        return None
+
+    def _settings_as_json(self) -> dict[str, JSON]:
+        """What must be the same to go on; the settings of the estimator are in its `config.json`."""
+        settings = {name: _as_json(value) for name, value in self.get_params(deep=False).items() if name != "estimator"}
+        return {"method": type(self).__name__, **settings}
+
+
+def _as_json(value: object) -> JSON:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return cast(JSON, value.item())
+    return repr(value.get_params() if isinstance(value, BaseEstimator) else value)
+
+
+def _how_to_go_on(done: int, folder: object) -> str:
+    kept = f"{done} finished round{'' if done == 1 else 's'}"
+    if folder is None:
+        return f"interrupted after {kept}; set folder= and resume=True on the estimator to be able to go on after that"
+    return f"interrupted after {kept}, kept in {folder}; to go on, fit again with resume=True on the estimator"

@@ -1,0 +1,201 @@
+"""Self-training (the paper's sections 3.4 and 4.4): the labelled set grows along the edges, and the network with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngm._arguments import flag
+from ngm.estimators.classifier import NGMClassifier
+from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, Lesson
+from ngm.estimators.training_rounds import (
+    Known,
+    Round,
+    as_targets,
+    check_rounds,
+    known_classes,
+    named,
+    one_hot,
+    propagated,
+)
+from ngm.graph import Graph
+from ngm.propagation.kernel import pull
+from ngm.text.readers import Given
+
+Candidates = Literal["neighbors", "all"]
+Teacher = Literal["network", "propagation"]
+Balance = Literal["none", "equal", "seeds"]
+
+
+@dataclass(eq=False, repr=False)
+class SelfTraining(InRounds):
+    """Trains, labels the immediate neighbours of labelled nodes, and trains again on them too.
+
+    As the labelled set grows, UU edges become LU and LL edges. It ends after `rounds`, or once no node is left to
+    label, none is confident enough, or validation has not improved for `patience` rounds; `stopped_` says which. The
+    network of the round that is best on validation is kept, or that of the last round where there is no validation.
+
+    Args:
+        estimator: Classifier whose `fit` takes a graph; a fresh copy of it is trained every round: by Eq. 3, as in the
+            paper, with recipe "paper". With "auto", teachers label all nodes in every round anew. Its `validation`
+            rows are scored every round, never trained on with their true labels. Its `folder` gets every finished
+            round, and what is kept in the end; with `resume`, an interrupted training goes on there to the same bits.
+        rounds: Growing steps, at most; there is one training more.
+        candidates: Which nodes may be labelled: "neighbors" of labelled ones (the paper), or "all".
+        teacher: Who says which class a node has: the "network"; or "propagation" of the seeds with the network's
+            predictions as prior (Eq. 2), which knows what the network does not.
+        confidence: Least probability of its class that a node needs to be labelled.
+        per_round: Label at most so many a round, the most confident first; None for no limit.
+        balance: "none"; "equal" as many of each class; "seeds" in proportion to the seeds of each class.
+        soft: Train on the predicted distributions instead of the predicted classes.
+        relabel: Predict the labels of grown nodes anew each round. Seeds keep theirs.
+        patience: Rounds without improvement on validation after which to stop.
+
+    Attributes:
+        estimator_: The estimator of the best round.
+        classes_: (C,) class names.
+        history_: A `Round` for each training: labelled nodes, how many were added, how many of them are right where
+            `fit` was told the truth, the validation score.
+        best_round_: Which of them is kept.
+        labels_: (n,) classes that the last training was told, -1 or None where none.
+        stopped_: Why it ended, in words.
+    """
+
+    estimator: NGMClassifier
+    rounds: int = 10
+    candidates: Candidates = "neighbors"
+    teacher: Teacher = "network"
+    confidence: float = 0.0
+    per_round: int | None = None
+    balance: Balance = "none"
+    soft: bool = False
+    relabel: bool = True
+    patience: int | None = None
+
+    def fit(
+        self,
+        x: Given,
+        y: ArrayLike,
+        graph: Graph | None = None,
+        truth: ArrayLike | None = None,
+        on_round: Callable[[Round], None] | None = None,
+    ) -> SelfTraining:
+        """Grows the labelled set round by round.
+
+        Args:
+            x: Inputs or texts, a row per node.
+            y: (n,) classes, -1, None or NaN = unlabelled.
+            graph: Graph over the rows.
+            truth: (n,) true classes where known; only for `history_`, never for training.
+            on_round: Called with each round's record.
+        """
+        self._check(graph)
+        self._train(x, known_classes(self.estimator, x, y, truth), graph, on_round)
+        return self
+
+    def _check(self, graph: Graph | None) -> None:
+        for name in ("rounds", "per_round", "patience"):
+            value = getattr(self, name)
+            if not (value is None and name != "rounds") and (not isinstance(value, Integral) or int(value) < 1):
+                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
+            raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
+        for name in ("soft", "relabel"):
+            flag(name, getattr(self, name))
+        for name, kind in (("candidates", Candidates), ("teacher", Teacher), ("balance", Balance)):
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; choose from {', '.join(get_args(kind))}")
+        check_rounds(self.estimator, graph, self.patience)
+        if graph is None and (self.candidates == "neighbors" or self.teacher != "network"):
+            raise ValueError(
+                "self-training labels neighbours in a graph; give graph=, or set candidates='all' and teacher='network'"
+            )
+
+    def _taught(self, predicted: NDArray[np.float32], known: Known, graph: Graph | None) -> NDArray[np.float32]:
+        """(n, C) class shares of every node, as `teacher` says."""
+        if self.teacher == "network" or graph is None:
+            return predicted
+        return propagated(known, graph, predicted).values
+
+    @property
+    def _num_trainings(self) -> int:
+        return self.rounds + 1
+
+    def _first(self, known: Known, graph: Graph | None) -> Arrays:
+        return {
+            "labels": known.labels,  # (n,) class numbers, -1 = unlabelled
+            "beliefs": one_hot(known.labels, len(known.classes)),  # (n, C) what each label was read from
+            "added": np.zeros(len(known.labels), dtype=bool),
+        }
+
+    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+        labels, beliefs, added = _taken(arrays)
+        self.labels_ = named(labels, known.classes)
+        if not self.soft:
+            return Lesson(labels, labels, added)
+        return Lesson(as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))), labels, added)
+
+    def _next(
+        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
+    ) -> tuple[Arrays, str | None]:
+        labels, beliefs, _ = _taken(arrays)
+        shares = self._taught(proba, known, graph)
+        added, why = self._choose(shares, labels, known, graph)
+        if not added.any():
+            return arrays, why
+        changed = added | ((labels >= 0) & (known.labels < 0) if self.relabel else False)
+        return {
+            "labels": np.where(changed, shares.argmax(axis=1), labels),
+            "beliefs": np.where(changed[:, None], shares, beliefs),
+            "added": added,
+        }, None
+
+    def _choose(
+        self, shares: NDArray[np.float32], labels: NDArray[np.int64], known: Known, graph: Graph | None
+    ) -> tuple[NDArray[np.bool_], str]:
+        """((n,) mask of nodes to label now, why there are none)."""
+        chosen = np.zeros(len(labels), dtype=bool)
+        open_ = (labels < 0) & ~known.blank
+        if self.candidates == "neighbors" and graph is not None:
+            open_ &= pull(graph) @ (labels >= 0).astype(np.float32) > 0
+        if not open_.any():
+            return chosen, "no node is left to label"
+        sure = shares.max(axis=1)
+        ids = np.flatnonzero(open_ & (sure >= self.confidence))
+        if not len(ids):
+            best = float(sure[open_].max())
+            return chosen, f"none of {int(open_.sum()):,} candidates is surer than {best:.2f}, confidence asks for more"
+        ids = ids[np.argsort(-sure[ids], kind="stable")]
+        chosen[self._quota(ids, shares[ids].argmax(axis=1), known)] = True
+        return chosen, ALL_DONE
+
+    def _quota(self, ids: NDArray[np.int64], classes: NDArray[np.int64], known: Known) -> NDArray[np.int64]:
+        """Of candidates in order of confidence, those that keep to `per_round` and `balance`."""
+        limit = len(ids) if self.per_round is None else min(self.per_round, len(ids))
+        if self.balance == "none":
+            return ids[:limit]
+        num_classes = len(known.classes)
+        seeds = np.bincount(known.labels[known.labels >= 0], minlength=num_classes)
+        wanted = seeds if self.balance == "seeds" else np.ones(num_classes, dtype=np.int64)  # parts of sum(wanted)
+        there = np.bincount(classes, minlength=num_classes)
+        total = min(limit, int((there[wanted > 0] * wanted.sum() // wanted[wanted > 0]).min()))
+        most = wanted * total // wanted.sum()
+        rank = np.zeros(len(ids), dtype=np.int64)  # place of each candidate within its class
+        for c in range(num_classes):
+            rank[classes == c] = np.arange(there[c])
+        # Where a class has no candidate at all, or a limit is smaller than the classes are many, the others must not
+        # wait for ever: one more of each, the surest first.
+        spare = min(limit, int((there > 0).sum())) if not most.any() else 0
+        extra = np.flatnonzero(rank == most[classes])[:spare]
+        return np.concatenate([ids[rank < most[classes]], ids[extra]])
+
+
+def _taken(arrays: Arrays) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.bool_]]:
+    """Labels, beliefs and the mask of what was added."""
+    labels, beliefs, added = (arrays[name] for name in ("labels", "beliefs", "added"))
+    return labels.astype(np.int64), beliefs.astype(np.float32), added.astype(bool)

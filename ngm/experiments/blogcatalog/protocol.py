@@ -1,0 +1,201 @@
+"""Section 4.1, several labels a node and a graph instead of features: BlogCatalog, 10 random splits.
+
+Two protocols that do not compare are kept apart. *Independent*, as in the paper: each label is decided by itself, at
+one half ("fixed") or at the threshold that was best for it on nodes held out of the training nodes ("chosen").
+*Top k*, as in the DeepWalk line of papers: the number of labels of each test node is given away.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ngm._spelling import nearest
+from ngm.datasets import Progress, load
+from ngm.datasets.blogcatalog import split
+from ngm.experiments.blogcatalog.methods import METHODS, Bloggers, Floats, Ids, Method, Scorer
+from ngm.experiments.code_digest import code_digest
+from ngm.experiments.scores import Score, Scores
+from ngm.experiments.table import Row, Table, summary
+from ngm.metrics import Average, Protocol, best_thresholds, f1, recall
+
+__all__ = ["METHODS", "SHARES", "check", "count", "run"]
+SHARES = (20, 50, 80)
+_HELD_OUT = 5  # one of so many parts, where there is one fold only
+_COLUMNS: tuple[tuple[Protocol, str | None], ...] = (
+    ("independent", "fixed"),
+    ("independent", "chosen"),
+    ("top_k", None),
+)
+_METRICS: tuple[tuple[str, Callable[..., float], Average], ...] = (
+    ("macro_f1", f1, "macro"),
+    ("micro_f1", f1, "micro"),
+    ("recall", recall, "macro"),
+)
+
+
+def run(
+    rows: Sequence[str] = tuple(METHODS),
+    seeds: int = 10,
+    quick: bool = False,
+    progress: Progress | None = None,
+    on_seed: Callable[[str], None] = lambda method: None,
+    scores: Scores | None = None,
+    shares: Sequence[int] | None = None,
+) -> Table:
+    """Runs rows of the table.
+
+    Args:
+        rows: Keys of `METHODS`.
+        seeds: Random splits per row; a seed also sets initial weights and batches. Node vectors are learned once.
+        quick: Two splits, and half of the nodes to train on unless `shares` says otherwise.
+        progress: Called while data is fetched.
+        on_seed: Called with the row's name after each split.
+        scores: Where finished splits are kept.
+        shares: Percent of the nodes to train on; those of the paper where not given.
+
+    Returns:
+        Macro-F1, Micro-F1 and macro recall on the test nodes, by protocol and threshold.
+    """
+    columns = shares or percent(quick)
+    check(rows, columns)
+    bloggers, kept, notes = Bloggers(load("blogcatalog", progress)), scores or Scores(), list(_NOTES)
+    done: list[Row] = []
+    for key in rows:
+        method = METHODS[key]
+        if method.package and importlib.util.find_spec(method.package) is None:
+            notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
+            continue
+        for share in columns:
+            cell, found = Cell(method, bloggers, share), []
+            for seed in range(2 if quick else seeds):
+                found.append(kept.get(_of(key, share, seed), cell, seed))
+                on_seed(f"{method.name}, {share} %")
+            done += _rows(method, share, found)
+            if len(method.candidates) > 1:
+                notes.append(f"{method.name}, {share} %: validation chose {_counted(s.chosen for s in found)}")
+    return Table("blogcatalog", done, notes)
+
+
+def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:
+    """Refuses rows and shares that are not there."""
+    for key in rows:
+        if key not in METHODS:
+            raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
+    for name, listed in (("row", rows), ("training share", shares)):
+        for i, value in enumerate(listed):
+            if value in listed[:i]:
+                raise ValueError(f"{name} {value!r} is there twice; name each once")
+    for share in shares:
+        if not 1 <= share <= 99:
+            raise ValueError(f"training share is {share} %; give whole numbers between 1 and 99, such as 20,50,80")
+
+
+def percent(quick: bool) -> tuple[int, ...]:
+    """The shares to train on where none are named."""
+    return (50,) if quick else SHARES
+
+
+def count(rows: Sequence[str], seeds: int, quick: bool, shares: Sequence[int] | None = None) -> int:
+    """How many times `on_seed` will be called."""
+    return len(rows) * len(shares or percent(quick)) * (2 if quick else seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One method with a share of the nodes labelled.
+
+    Args:
+        method: Which.
+        bloggers: The data.
+        share: Percent of the nodes to train on.
+    """
+
+    method: Method
+    bloggers: Bloggers
+    share: int
+
+    def prepare(self) -> None:
+        """Makes the inputs, which are the same for all splits."""
+        getattr(self.bloggers, self.method.needs)
+
+    def score(self, seed: int) -> tuple[Mapping[str, float], str]:
+        """(test scores by name, settings in words)."""
+        y = self.bloggers.data.y
+        labeled, test = split(len(y), self.share / 100, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # labels without a positive among the training nodes and the like
+            ids, guesses = self._held_out(labeled, seed)
+            best = max(guesses, key=lambda words: _reachable(y[ids], guesses[words]))
+            logits = self.method.candidates[best](self.bloggers, labeled, seed)[test]
+        thresholds = {"fixed": np.zeros(y.shape[1]), "chosen": best_thresholds(y[ids], guesses[best]), None: None}
+        found = {
+            _name(metric, protocol, which): function(y[test], logits, average, protocol, thresholds[which])
+            for protocol, which in _COLUMNS
+            for metric, function, average in _METRICS
+        }
+        return found, best
+
+    def _held_out(self, labeled: Ids, seed: int) -> tuple[Ids, dict[str, Floats]]:
+        """Nodes held out of the training nodes, and every candidate's scores of them."""
+        folds = self.method.folds
+        order = np.random.default_rng([seed, 1]).permutation(labeled)
+        parts = np.array_split(order, _HELD_OUT if folds == 1 else folds)[:folds]
+        scored = {
+            words: [self._fold(c, labeled, p, seed) for p in parts] for words, c in self.method.candidates.items()
+        }
+        return np.concatenate(parts), {words: np.concatenate(found) for words, found in scored.items()}
+
+    def _fold(self, candidate: Scorer, labeled: Ids, part: Ids, seed: int) -> Floats:
+        return candidate(self.bloggers, np.setdiff1d(labeled, part), seed)[part]
+
+
+def _reachable(y: Ids, guesses: Floats) -> float:
+    """Macro-F1 at the best thresholds: what candidates are compared by."""
+    return f1(y, guesses, threshold=best_thresholds(y, guesses))
+
+
+def _name(metric: str, protocol: str, threshold: str | None) -> str:
+    return " ".join(part for part in (metric, protocol, threshold) if part)
+
+
+def _of(method: str, share: int, seed: int) -> dict[str, str | int]:
+    """What tells a score from others."""
+    return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(__name__)}
+
+
+def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:
+    for protocol, which in _COLUMNS:
+        for metric, _, _ in _METRICS:
+            values = [replace(score, value=score.metrics[_name(metric, protocol, which)]) for score in found]
+            as_in_paper = (metric, protocol, which) == ("macro_f1", "independent", "fixed")
+            row = summary(
+                values,
+                method=method.name,
+                setting=f"train={share}%",
+                metric=metric,
+                paper=method.published.get(share) if as_in_paper else None,
+            )
+            yield replace(row, protocol=protocol, threshold=which)
+
+
+def _counted(words: Iterator[str]) -> str:
+    """`alpha = 0.1 (7), alpha = 0.01 (3)`."""
+    listed = list(words)
+    return ", ".join(
+        f"{word} ({listed.count(word)})" for word in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
+    )
+
+
+_NOTES = (
+    "independent: each label is decided by itself, at one half (fixed) or at the threshold that was best on nodes held "
+    "out of the training nodes (chosen); top k: each test node's number of labels is given away. Their figures do not "
+    "compare",
+    "all nodes and friendships are there while training, as in the paper: only labels of test nodes are hidden",
+    "the paper gives Macro-F1 of independent decisions for NGM-FFNN and node2vec, and no figure for alpha = 0",
+    "node vectors are learned once, without labels; splits differ in labels, batches and initial weights",
+)

@@ -1,0 +1,1 @@
+"""Section 4.4: PubMed, Cora and Citeseer."""

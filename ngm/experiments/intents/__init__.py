@@ -1,0 +1,1 @@
+"""Section 4.3: intents of short messages."""

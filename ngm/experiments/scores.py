@@ -1,0 +1,96 @@
+"""Scores kept as they come: a table that was interrupted goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, cast
+
+from ngm.io.run_folder import JSON
+
+
+@dataclass(frozen=True)
+class Score:
+    """One seed of one cell of a table.
+
+    Args:
+        value: The metric; the first, where there are several.
+        seconds: What it took.
+        chosen: The settings that validation chose, where there was a choice.
+        metrics: All of them by name, where there are several.
+    """
+
+    value: float
+    seconds: float
+    chosen: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+class Measurable(Protocol):
+    """A cell of a table."""
+
+    def prepare(self) -> None:
+        """What is done once for all seeds, and is not part of the time of a seed."""
+
+    def score(self, seed: int) -> tuple[float | Mapping[str, float], str]:
+        """(value, or values by name; settings in words)."""
+
+
+@dataclass
+class Scores:
+    """Remembers scores by what they are of; in a file, a line of JSON for each, if one is given.
+
+    Args:
+        file: Where to keep them; None remembers nothing beyond this run.
+    """
+
+    file: Path | None = None
+    _known: dict[str, Score] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file is None or not self.file.exists():
+            return
+        text = self.file.read_text(encoding="utf-8")
+        whole = text[: text.rfind("\n") + 1]  # a last line without an end was interrupted
+        if whole != text:
+            self.file.write_text(whole, encoding="utf-8")
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                entry = cast("dict[str, JSON]", json.loads(line))
+                of, score = cast("dict[str, JSON]", entry["of"]), cast("dict[str, JSON]", entry["score"])
+                self._known[_key(of)] = Score(**score)  # type: ignore[arg-type]
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"line {number} of {self.file} is not a score ({error}); give a file that this command wrote, or a "
+                    "new name"
+                ) from None
+
+    def get(self, of: Mapping[str, JSON], cell: Measurable, seed: int) -> Score:
+        """The score that is known of this, or a new one, which is kept.
+
+        Args:
+            of: What tells it from others: table, method, setting, seed, version.
+            cell: Gives (value, chosen settings) for a seed.
+            seed: Which.
+        """
+        key = _key(of)
+        if key not in self._known:
+            cell.prepare()
+            started = time.perf_counter()
+            value, chosen = cell.score(seed)
+            metrics = dict(value) if isinstance(value, Mapping) else {}
+            first = next(iter(value.values())) if isinstance(value, Mapping) else value
+            self._known[key] = Score(first, time.perf_counter() - started, chosen, metrics)
+            if self.file is not None:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                with self.file.open("a", encoding="utf-8") as stream:
+                    score = self._known[key]
+                    stream.write(json.dumps({"of": dict(of), "score": vars(score)}) + "\n")
+        return self._known[key]
+
+
+def _key(of: Mapping[str, JSON]) -> str:
+    return json.dumps(dict(of), sort_keys=True)

@@ -1,0 +1,134 @@
+"""The steps of `ngm.inputs.walk_steps`, compiled by numba: the same draws and the same walks.
+
+A block of walks goes step by step together, so that the processor waits for the memory of many of them at once. Nothing
+here allocates or touches Python, so blocks run on as many threads as there are. Numba reads no types from signatures:
+they are for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ngm.inputs.splitmix import COIN_BITS, GOLDEN, MIX_1, MIX_2, POINT_BITS, Draws, Ints
+
+F = TypeVar("F", bound=Callable[..., object])
+Layout = tuple[Ints, NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32]]
+
+_BLOCK = 64
+_GOLDEN, _MIX_1, _MIX_2 = np.uint64(GOLDEN), np.uint64(MIX_1), np.uint64(MIX_2)
+_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_POINT, _TO_POINT, _COIN = np.uint64(POINT_BITS), np.uint64(64 - POINT_BITS), np.uint64((1 << COIN_BITS) - 1)
+
+
+def _compiled(function: F) -> F:
+    return cast(F, numba.njit(nogil=True, cache=True)(function))
+
+
+def _inlined(function: F) -> F:
+    return cast(F, numba.njit(nogil=True, cache=True, inline="always")(function))
+
+
+@_inlined
+def _mix(z: np.uint64) -> np.uint64:
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    return z ^ (z >> _31)
+
+
+@_inlined
+def _entry(
+    draw: np.uint64, first: np.int64, degree: np.int64, ends: NDArray[np.uint32], guide: NDArray[np.int32]
+) -> np.int64:
+    """The entry that a draw leads to, in the row of `degree` entries that starts at `first`."""
+    if len(ends) == 0:  # all weights alike
+        return first + np.int64(((draw >> _32) * np.uint64(degree)) >> _32)
+    point = draw >> _TO_POINT
+    entry = first + np.int64(guide[first + np.int64((point * np.uint64(degree)) >> _POINT)])
+    while ends[entry] <= point:
+        entry += 1
+    return entry
+
+
+@_inlined
+def _joined(offsets: Ints, neighbors: NDArray[np.int32], a: np.int64, b: np.int64) -> bool:
+    """Whether b is in the row of a, which is sorted."""
+    low, high = offsets[a], offsets[a + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if neighbors[middle] < b:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < offsets[a + 1] and neighbors[low] == b)
+
+
+@_compiled
+def first_order(
+    walks: Ints,
+    streams: Draws,
+    start: int,
+    stop: int,
+    offsets: Ints,
+    neighbors: NDArray[np.int32],
+    ends: NDArray[np.uint32],
+    guide: NDArray[np.int32],
+) -> None:
+    """Fills rows `start` to `stop` of walks (b, length + 1), whose first column is there."""
+    for low in range(start, stop, _BLOCK):
+        for step in range(walks.shape[1] - 1):
+            for i in range(low, min(low + _BLOCK, stop)):
+                at = walks[i, step]
+                first, degree = offsets[at], offsets[at + 1] - offsets[at]
+                if degree == 0:
+                    walks[i, step + 1] = at
+                    continue
+                streams[i] += _GOLDEN
+                walks[i, step + 1] = neighbors[_entry(_mix(streams[i]), first, degree, ends, guide)]
+
+
+@_compiled
+def second_order(
+    walks: Ints,
+    streams: Draws,
+    start: int,
+    stop: int,
+    offsets: Ints,
+    neighbors: NDArray[np.int32],
+    ends: NDArray[np.uint32],
+    guide: NDArray[np.int32],
+    back: np.uint64,
+    near: np.uint64,
+    far: np.uint64,
+    symmetric: bool,
+) -> None:
+    """The same, where a proposal is taken if its coin is below `back`, `near` or `far`, as the node is."""
+    sure, hopeless = min(near, far), max(near, far)  # coins that decide without a search in a row
+    for low in range(start, stop, _BLOCK):
+        for step in range(walks.shape[1] - 1):
+            for i in range(low, min(low + _BLOCK, stop)):
+                at, before = walks[i, step], walks[i, max(step - 1, 0)]
+                first, degree = offsets[at], offsets[at + 1] - offsets[at]
+                to = at
+                while degree > 0:
+                    streams[i] += _GOLDEN
+                    draw = _mix(streams[i])
+                    to = neighbors[_entry(draw, first, degree, ends, guide)]
+                    coin = draw & _COIN
+                    if step == 0:
+                        break
+                    if to == before:
+                        below = back
+                    elif coin < sure or coin >= hopeless:
+                        below = sure
+                    elif symmetric and offsets[to + 1] - offsets[to] < offsets[before + 1] - offsets[before]:
+                        below = near if _joined(offsets, neighbors, to, before) else far
+                    else:
+                        below = near if _joined(offsets, neighbors, before, to) else far
+                    if coin < below:
+                        break
+                walks[i, step + 1] = to

@@ -1,0 +1,163 @@
+"""What label propagation starts from: seeds, prior, and the shares in which a node takes from each (Eq. 2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from ngm._arguments import as_array
+from ngm.propagation.kernel import Shares, scale_rows
+from ngm.targets import Task, encode_classes
+
+
+@dataclass(frozen=True, eq=False)
+class Seeds:
+    """Known labels.
+
+    Args:
+        values: (n, C) sparse float32 label distributions, or zeros and ones; empty rows where unlabelled.
+        labeled: (n,) mask.
+        task: See `Encoded`.
+        classes: (C,) what the columns stand for.
+    """
+
+    values: sp.csr_array
+    labeled: NDArray[np.bool_]
+    task: Task
+    classes: NDArray[np.generic]
+
+    @property
+    def missing(self) -> NDArray[np.generic]:
+        """Classes that no seed has."""
+        unseen: NDArray[np.generic] = self.classes[np.asarray(self.values.sum(axis=0)).ravel() == 0]
+        return unseen
+
+
+def read_seeds(y: ArrayLike | sp.csr_array, rows: int) -> Seeds:
+    """Reads y as `encode_classes` does, or sparse (n, L), where rows without an entry are unlabelled."""
+    if sp.issparse(y):
+        return _sparse_seeds(sp.csr_array(y, dtype=np.float32), rows)
+    encoded = encode_classes(cast(ArrayLike, y), rows)
+    labeled = encoded.labeled.numpy()
+    if encoded.task != "classes":
+        return Seeds(sp.csr_array(encoded.targets.numpy()), labeled, encoded.task, encoded.classes)
+    ids = np.flatnonzero(labeled)
+    entries = np.ones(len(ids), dtype=np.float32), (ids, encoded.targets.numpy()[ids])
+    values = sp.csr_array(entries, shape=(rows, len(encoded.classes)))
+    return Seeds(values, labeled, "classes", encoded.classes)
+
+
+def _sparse_seeds(y: sp.csr_array, rows: int) -> Seeds:
+    if y.shape[0] != rows:
+        raise ValueError(f"y has {y.shape[0]} rows for {rows} nodes; give a row per node, empty where unlabelled")
+    labeled = np.diff(y.indptr) > 0
+    if not labeled.any():
+        raise ValueError(f"none of the {rows} rows of y has an entry, so none is labelled; label some")
+    sums = np.asarray(y.sum(axis=1)).ravel()
+    off = labeled & ~(np.abs(sums - 1) <= 1e-3)  # true of NaN as well
+    if not off.any() and not (y.data < 0).any():
+        return Seeds(y, labeled, "soft", np.arange(y.shape[1]))
+    if not np.isin(y.data, (0, 1)).all():
+        below = np.repeat(np.arange(rows), np.diff(y.indptr))[y.data < 0]  # rows with an entry below 0
+        row = int(below[0]) if len(below) else int(np.flatnonzero(off)[0])
+        entries = [round(float(e), 3) for e in y.data[y.indptr[row] : y.indptr[row + 1]][:6]]
+        raise ValueError(
+            f"row {row} of y has entries {entries}; give ones (several labels) or shares that add up to 1 (soft labels)"
+        )
+    return Seeds(y, labeled, "labels", np.arange(y.shape[1]))
+
+
+def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
+    """U as (C,) or (n, C): as given; else uniform or, for several labels per row, how frequent each is."""
+    nodes, num_classes = seeds.values.shape
+    if prior is None:
+        if seeds.task == "labels":
+            frequency: NDArray[np.float32] = np.asarray(seeds.values.sum(axis=0), dtype=np.float32).ravel()
+            return frequency / np.float32(seeds.labeled.sum())
+        return np.full(num_classes, 1 / num_classes, dtype=np.float32)
+    shares = as_array("prior", prior, "give a share for each class")
+    if shares.dtype.kind not in "iufb":
+        raise ValueError(f"prior holds {shares.dtype}, not numbers; give a share for each class")
+    given = shares.astype(np.float32)
+    if given.shape not in ((num_classes,), (nodes, num_classes)):
+        raise ValueError(
+            f"prior has shape {given.shape}; give ({num_classes},) or ({nodes}, {num_classes}): a share for each of "
+            f"the {num_classes} classes of y"
+        )
+    each = np.atleast_2d(given)
+    wrong = ((each < 0) | (each > 1 + 1e-3) | ~np.isfinite(each)).any(axis=1)
+    if seeds.task != "labels":
+        wrong |= ~(np.abs(each.sum(axis=1) - 1) <= 1e-3)
+    if wrong.any():
+        row = int(wrong.argmax())
+        shown = ", ".join(f"{share:.3g}" for share in each[row][:6])
+        raise ValueError(f"row {row} of prior is [{shown}]; it must hold shares of classes, which add up to 1")
+    return given
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Eq. 2's Jacobi step: Y^ = shares @ Y^ + label_share * Y + prior_share * U.
+
+    Args:
+        shares: (n, n) what each node takes from its neighbours.
+        label_share: (n,) what it takes from its label.
+        prior_share: (n,) what it takes from the prior. The three add up to 1 in every row.
+        fixed: (n,) nodes that take nothing from neighbours.
+    """
+
+    shares: Shares
+    label_share: NDArray[np.floating]
+    prior_share: NDArray[np.floating]
+    fixed: NDArray[np.bool_]
+
+
+def system(
+    weight: sp.csr_array, labeled: NDArray[np.bool_], reached: NDArray[np.bool_], mu1: float, mu3: float
+) -> System:
+    """Divides what pulls at each node by their sum.
+
+    Args:
+        weight: (n, n) pull of each node (column) on each (row), mu2 included; what comes out has its type.
+        labeled: (n,) mask.
+        reached: (n,) mask of the nodes that labels can reach; where mu3 = 0, the others stay at the prior.
+        mu1: Pull of a label; infinite ones leave nothing to the neighbours.
+        mu3: Pull of the prior.
+    """
+    clamped = labeled & (mu1 == math.inf)
+    adrift = ~reached & (mu3 == 0)
+    pulls = np.asarray(weight.sum(axis=1), dtype=np.float64).ravel()
+    total = np.where(labeled & ~clamped, mu1 if mu1 < math.inf else 0.0, 0.0) + pulls + mu3
+    total[clamped | adrift | (total == 0)] = 1.0
+    inverse = np.where(clamped | adrift, 0.0, 1 / total)
+    label_share = np.where(clamped, 1.0, np.where(labeled, mu1 if mu1 < math.inf else 0.0, 0.0) * inverse)
+    prior_share = np.where(adrift, 1.0, mu3 * inverse)
+    return System(
+        Shares(scale_rows(weight, inverse), total),
+        label_share.astype(weight.dtype),
+        prior_share.astype(weight.dtype),
+        fixed=(inverse == 0) | (pulls == 0),
+    )
+
+
+def reached_by(labeled: NDArray[np.bool_], weight: sp.csr_array) -> NDArray[np.bool_]:
+    """(n,) mask of the nodes to which some label can find its way.
+
+    Args:
+        labeled: (n,) mask.
+        weight: (n, n) pull of each node (column) on each (row).
+    """
+    n = len(labeled)
+    pulling = sp.csr_array((weight.data > 0, weight.indices, weight.indptr), shape=weight.shape)
+    source = sp.csr_array(labeled[:, None].astype(bool))  # one more node, which pulls at every seed
+    flow = sp.vstack([sp.hstack([pulling, source]), sp.csr_array((1, n + 1), dtype=bool)], format="csr").T.tocsr()
+    flow.eliminate_zeros()
+    visited = sp.csgraph.breadth_first_order(flow.astype(np.float32), n, return_predecessors=False)
+    mask = np.zeros(n + 1, dtype=bool)
+    mask[visited] = True
+    return mask[:n]

@@ -1,0 +1,187 @@
+"""Recipes: settings that go together. A setting of the estimator that is None is as its recipe says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from sklearn.base import is_regressor
+
+from ngm.choices import Recipe, ScalingName
+from ngm.networks import WORD_NETWORKS
+from ngm.networks.input_scaling import FEW_COLUMNS
+from ngm.text.readers import reads_texts
+
+if TYPE_CHECKING:
+    from ngm.estimators.base import NGMEstimator
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
+
+    `recipe` is the one that is followed, which is "paper" where "auto" has no teachers for what is to be learned.
+    Where `epochs` is None, they are as many as make up `steps`, `most_epochs` at most. Where `weight_decay` is None, it
+    is one over the number of labelled nodes, softly labelled ones among them. Where `dropout` is None, it is that of
+    the network.
+    """
+
+    recipe: Recipe
+    alpha_ll: float | list[float]
+    alpha_lu: float | list[float]
+    alpha_uu: float | list[float]
+    dropout: float | None
+    input_dropout: float
+    input_scaling: ScalingName | None
+    epochs: int | None
+    learning_rate: float
+    weight_decay: float | None
+    average: float | None
+    steps: int
+    most_epochs: int
+    batch_size: int = 512
+    negatives: float = 0.0
+    margin: float = 1.0
+    cut: float = 0.0
+
+    def epochs_of(self, batches: int) -> int:
+        """How many epochs there are, if each has so many batches."""
+        return self.epochs or min(self.most_epochs, math.ceil(self.steps / max(batches, 1)))
+
+    def completed(self, batches: int, nodes: int) -> Settings:
+        """The same with `epochs` and `weight_decay` where they are None.
+
+        Args:
+            batches: In an epoch.
+            nodes: One over these is the weight decay.
+        """
+        decay = 1 / nodes if self.weight_decay is None else self.weight_decay
+        return replace(self, epochs=self.epochs_of(batches), weight_decay=decay)
+
+
+RECIPES: dict[str, Settings] = {
+    "paper": Settings(
+        recipe="paper",
+        alpha_ll=0.2,
+        alpha_lu=0.2,
+        alpha_uu=0.2,
+        dropout=0.0,
+        input_dropout=0.0,
+        input_scaling=None,
+        epochs=None,
+        learning_rate=1e-3,
+        weight_decay=0.0,
+        average=None,
+        steps=1000,
+        most_epochs=100,
+        negatives=1.0,
+        margin=3.0,
+    ),
+    "strong": Settings(
+        recipe="strong",
+        alpha_ll=0.0,
+        alpha_lu=0.0,
+        alpha_uu=0.0,
+        dropout=0.5,
+        input_dropout=0.5,
+        input_scaling="unit_rows",
+        epochs=None,
+        learning_rate=5e-3,
+        weight_decay=None,
+        average=0.99,
+        steps=500,
+        most_epochs=500,
+    ),
+}
+_AUTO = replace(RECIPES["strong"], recipe="auto", input_scaling=None, steps=200, most_epochs=200)
+RECIPES = {"auto": _AUTO, **RECIPES}
+TEXT_RECIPES: dict[str, Settings] = {
+    "paper": replace(
+        RECIPES["paper"],
+        alpha_ll=0.1,
+        alpha_lu=0.1,
+        alpha_uu=0.1,
+        dropout=None,
+        learning_rate=2e-3,
+        average=0.998,
+        batch_size=128,
+        steps=2000,
+        most_epochs=200,
+        negatives=0.0,  # a text more to read costs more, and attraction on texts did not collapse
+    ),
+    "strong": replace(
+        RECIPES["strong"],
+        dropout=None,
+        input_dropout=0.0,
+        input_scaling="none",
+        learning_rate=2e-3,
+        weight_decay=0.0,
+        average=0.998,
+        batch_size=128,
+        steps=3000,
+        cut=0.3,
+    ),
+}
+TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_RECIPES}
+EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
+
+
+def resolve(estimator: NGMEstimator, label_sets: bool = False, columns: int | None = None) -> Settings:
+    """The settings to train with: the estimator's own, and its recipe's where it has None.
+
+    Args:
+        estimator: Has the recipe, and settings of its own.
+        label_sets: Whether a row may have several labels.
+        columns: Width of a row of x; None where that does not matter yet.
+    """
+    names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
+    own = {name: getattr(estimator, name) for name in names}
+    followed = "paper" if estimator.recipe == "auto" and is_regressor(estimator) else estimator.recipe
+    recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[followed]
+    if followed == "auto" and not reads_texts(estimator.network):
+        if label_sets:  # many rare labels take longer to learn
+            recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
+        if columns is not None and columns <= FEW_COLUMNS:  # each of few columns is needed
+            recipe = replace(recipe, input_dropout=0.0)
+    if is_regressor(estimator):
+        recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
+    if estimator.network in WORD_NETWORKS:
+        recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
+    return replace(recipe, **{name: value for name, value in own.items() if value is not None})
+
+
+def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, views: int) -> None:
+    """Refuses what would do nothing: views or class shares that no teacher sees, edge settings without edge terms.
+
+    Args:
+        estimator: Has the settings that were given.
+        settings: Has the recipe that is followed.
+        graphs: How many were given.
+        views: Likewise.
+    """
+    auto = settings.recipe == "auto"
+    if not (auto and graphs):
+        why = f"recipe {settings.recipe!r} has none" if not auto else "without a graph there are none"
+        for name, given in (
+            ("views", bool(views)),
+            ("class_prior", estimator.class_prior is not None),
+        ):
+            if given:
+                raise ValueError(f"{name} is for the teachers of recipe 'auto', and {why}; leave {name} out")
+    vectors = estimator.word_vectors is not None and estimator.network not in WORD_NETWORKS
+    if auto and vectors and not graphs:
+        raise ValueError(
+            f"word_vectors is set, but network {estimator.network!r} reads characters, and without a graph there are "
+            "no teachers to read them; give graph=, or set network='lstm'"
+        )
+    given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
+    if not auto or not graphs or given:
+        return
+    for name in EDGE_SETTINGS:
+        value, default = getattr(estimator, name), getattr(type(estimator), name)
+        if value != default and not (name == "negatives" and value == 0):
+            raise ValueError(
+                f"{name} is {value!r}, which is about edge terms, and recipe 'auto' has none without alphas; set "
+                "alpha_ll=, alpha_lu= and alpha_uu=, or recipe='paper'"
+            )
