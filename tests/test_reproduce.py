@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import statistics
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from ngm.datasets import few_labels, load
-from ngm.experiments import TABLES
+from ngm.experiments.ag_news import protocol as ag_news
+from ngm.experiments.blogcatalog import protocol as blogcatalog
 from ngm.experiments.citations import protocol as pubmed
+from ngm.experiments.experiment import Choices
+from ngm.experiments.intents import protocol as intents
+from ngm.experiments.registry import EXPERIMENTS
 from ngm.experiments.table import Row, Table, measured
 from tests.conftest import needs
 
@@ -51,6 +56,19 @@ def test_test_nodes_leave_the_graph_and_their_labels_are_hidden() -> None:
     assert int((y >= 0).sum()) == 60 + 500
 
 
-def test_every_table_has_rows_with_names() -> None:
-    for module in TABLES.values():
-        assert all(method.name for method in module.METHODS.values())
+@pytest.mark.parametrize("module", [ag_news, blogcatalog, intents, pubmed])
+def test_every_row_of_a_table_has_a_name(module: ModuleType) -> None:
+    assert all(method.name for method in module.METHODS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "total"), [("ag-news", "tiny", 2), ("intents", "lstm", 6), ("pubmed", "ffnn", 4)]
+)
+def test_a_plan_counts_the_seeds_of_its_rows(name: str, row: str, total: int) -> None:
+    assert EXPERIMENTS[name].plan(Choices(seeds=2, rows=[row])).total == total
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_plan_refuses_rows_that_are_not_there(name: str) -> None:
+    with pytest.raises(ValueError, match="unknown row 'nothing'"):
+        EXPERIMENTS[name].plan(Choices(seeds=2, rows=["nothing"]))

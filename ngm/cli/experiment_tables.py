@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING
 from rich.table import Table as Shown
 
 from ngm.cli.terminal import out, spread
-
-if TYPE_CHECKING:
-    from ngm.experiments.table import Row, Table
+from ngm.experiments.table import Row, Table
 
 _TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
+
+
+def show(name: str, table: Table, dataset: str | None = None) -> None:
+    """Prints a table.
+
+    Args:
+        name: Of the experiment, a key of `EXPERIMENTS`.
+        table: What came out.
+        dataset: The one that was chosen.
+    """
+    if name == "pubmed":
+        show_citations(table, dataset or name)
+    else:
+        {"ag-news": show_articles, "blogcatalog": show_blogcatalog, "intents": show_intents}[name](table)
 
 
 def show_citations(table: Table, dataset: str) -> None:

@@ -1,10 +1,10 @@
-"""The paper's tables as modules with `METHODS` and `run`: ours beside theirs."""
+"""The paper's tables, ours beside theirs: a folder for each, with its protocol and its methods.
 
-from ngm.experiments.ag_news import protocol as ag_news
-from ngm.experiments.blogcatalog import protocol as blogcatalog
-from ngm.experiments.citations import protocol as pubmed
-from ngm.experiments.intents import protocol as intents
-from ngm.experiments.table import Row, Table
-
-TABLES = {"ag-news": ag_news, "blogcatalog": blogcatalog, "intents": intents, "pubmed": pubmed}
-__all__ = ["TABLES", "Row", "Table"]
+registry      `EXPERIMENTS`: all of them by name
+experiment    what they have in common
+table         rows over seeds, beside the published figure
+scores        finished seeds, kept in a file
+code_digest   whether the code that gave a score is still the same
+plot          curves as pictures
+demo          digits with few labels, with and without the graph
+"""

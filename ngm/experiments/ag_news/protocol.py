@@ -13,11 +13,12 @@ from ngm._spelling import nearest
 from ngm.datasets import Progress, load
 from ngm.experiments.ag_news.methods import BATCH, Articles, Method, scores
 from ngm.experiments.code_digest import code_digest
+from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import Row, Table, summary
 from ngm.text import mythes
 
-__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "curve", "run"]
+__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "curve", "plan", "run"]
 CUT = 0.3
 METHODS: dict[str, Method] = {
     "small": Method("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
@@ -92,6 +93,17 @@ def curve(
 def default_rows(quick: bool) -> Sequence[str]:
     """The rows to run where none are named."""
     return QUICK if quick else tuple(METHODS)
+
+
+def plan(choices: Choices) -> Plan:
+    """Checks choices of rows, seeds and the curve."""
+    rows, seeds, quick = choices.rows, choices.seeds, choices.quick
+    check(rows or ())
+    chosen = curve if choices.curve else run
+    return Plan(
+        count(rows, seeds, quick, choices.curve),
+        lambda progress, on_seed, scores: chosen(rows, seeds, quick, progress, on_seed, scores),
+    )
 
 
 def check(rows: Sequence[str]) -> None:

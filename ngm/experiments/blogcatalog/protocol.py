@@ -19,11 +19,12 @@ from ngm.datasets import Progress, load
 from ngm.datasets.blogcatalog import split
 from ngm.experiments.blogcatalog.methods import METHODS, Bloggers, Floats, Ids, Method, Scorer
 from ngm.experiments.code_digest import code_digest
+from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import Row, Table, summary
 from ngm.metrics import Average, Protocol, best_thresholds, f1, recall
 
-__all__ = ["METHODS", "SHARES", "check", "count", "run"]
+__all__ = ["METHODS", "SHARES", "check", "count", "plan", "run"]
 SHARES = (20, 50, 80)
 _HELD_OUT = 5  # one of so many parts, where there is one fold only
 _COLUMNS: tuple[tuple[Protocol, str | None], ...] = (
@@ -79,6 +80,16 @@ def run(
             if len(method.candidates) > 1:
                 notes.append(f"{method.name}, {share} %: validation chose {_counted(s.chosen for s in found)}")
     return Table("blogcatalog", done, notes)
+
+
+def plan(choices: Choices) -> Plan:
+    """Checks choices of rows, seeds and shares."""
+    rows, seeds, quick, shares = choices.rows or list(METHODS), choices.seeds, choices.quick, choices.shares
+    check(rows, shares or ())
+    return Plan(
+        count(rows, seeds, quick, shares),
+        lambda progress, on_seed, scores: run(rows, seeds, quick, progress, on_seed, scores, shares),
+    )
 
 
 def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:

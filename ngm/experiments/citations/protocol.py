@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 from ngm._spelling import nearest
 from ngm.choices import Citations
 from ngm.datasets import Dataset, Progress, load
+from ngm.experiments.citations import DATASETS
 from ngm.experiments.citations.methods import METHODS, Method, Setting
 from ngm.experiments.citations.splits import Cell, view
 from ngm.experiments.code_digest import code_digest
+from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import Row, Table, summary
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON
 
-__all__ = ["CURVE", "DATASETS", "METHODS", "SETTINGS", "check", "count", "curve", "inductive", "run"]
-DATASETS: tuple[str, ...] = get_args(Citations)
+__all__ = ["CURVE", "DATASETS", "METHODS", "SETTINGS", "check", "count", "curve", "inductive", "plan", "run"]
 SETTINGS: tuple[Setting, ...] = ("inductive", "transductive")
 LABELS_PER_CLASS = (1, 2, 5, 10, 20)
 CURVE = ("ffnn", "ngm", "ours")
@@ -116,6 +117,28 @@ def curve(
         "the 500 validation nodes keep their role, which is generous where labels are few, and the same for all rows",
     ]
     return Table("pubmed-curve", done, notes)
+
+
+def plan(choices: Choices) -> Plan:
+    """Checks choices of rows, seeds, data set, setting and the curve."""
+    seeds, quick, setting, dataset = choices.seeds, choices.quick, choices.setting, choices.dataset or DATASETS[0]
+    if setting not in (*SETTINGS, "both"):
+        raise ValueError(f"setting is {setting!r}; choose from {', '.join(SETTINGS)}, both")
+    if choices.curve and setting == "transductive":
+        raise ValueError("--curve is of the inductive setting; leave out --setting transductive")
+    rows = choices.rows or list(CURVE if choices.curve else METHODS)
+    check(rows, dataset)
+    settings = [s for s in SETTINGS if setting in (s, "both")]
+    if not choices.curve and not list(cells(rows, settings)):
+        raise ValueError(f"none of the rows {', '.join(rows)} can be run in the {setting} setting; choose another")
+    return Plan(
+        count(rows, seeds, quick, settings, choices.curve),
+        lambda progress, on_seed, scores: (
+            curve(rows, seeds, quick, progress, on_seed, dataset, scores)
+            if choices.curve
+            else run(rows, seeds, quick, progress, on_seed, dataset, scores, settings)
+        ),
+    )
 
 
 def check(rows: Sequence[str], dataset: str) -> None:

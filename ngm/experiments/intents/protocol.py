@@ -16,14 +16,15 @@ from ngm._spelling import nearest
 from ngm.choices import Intents
 from ngm.datasets import Progress, load
 from ngm.experiments.code_digest import code_digest
+from ngm.experiments.experiment import Choices, Plan
+from ngm.experiments.intents import DATASETS
 from ngm.experiments.intents.methods import METHODS, Messages, Method, Network, Scored
 from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import Row, Table, summary
 from ngm.io.run_folder import JSON
 from ngm.metrics import accuracy, mean_reciprocal_rank
 
-__all__ = ["DATASETS", "METHODS", "check", "count", "run"]
-DATASETS: tuple[str, ...] = get_args(Intents)
+__all__ = ["DATASETS", "METHODS", "check", "count", "plan", "run"]
 LABELS_PER_CLASS = 10  # shown in "clinc20-few"
 _FEW = "-few"
 _METRICS = ("mrr", "accuracy")
@@ -68,6 +69,17 @@ def run(
             if any(score.chosen for score in found):
                 notes.append(f"{dataset}, {method.name}: {_counted(found)}, chosen on the development messages")
     return Table("intents", done, notes)
+
+
+def plan(choices: Choices) -> Plan:
+    """Checks choices of rows, seeds and data sets."""
+    rows, seeds, quick = choices.rows or list(METHODS), choices.seeds, choices.quick
+    datasets = list(DATASETS) if choices.dataset in (None, "all") else [str(choices.dataset)]
+    check(rows, datasets)
+    return Plan(
+        count(rows, seeds, quick, datasets),
+        lambda progress, on_seed, scores: run(rows, seeds, quick, progress, on_seed, scores, datasets),
+    )
 
 
 def check(rows: Sequence[str], datasets: Sequence[str] = DATASETS) -> None:
