@@ -1,6 +1,6 @@
 """The command line: arguments to functions, results to tables or, with --json, to JSON on standard output.
 
-A file for each command; `terminal` has what they share, `training` and `prediction` the parts of the two large ones.
+A file for each command; `terminal` has what they share, `training` the parts of the largest.
 """
 
 from __future__ import annotations
