@@ -19,7 +19,7 @@ from ngm.io.run_folder import JSON
 from ngm.io.table_columns import column_texts
 from ngm.io.tables import Table
 from ngm.io.tables.stream import Holds
-from ngm.text.words import words_of
+from ngm.text.words import tfidf_vectorizer, words_of
 
 MAX_WORDS = 50_000
 
@@ -44,7 +44,7 @@ class Words:
         texts = column_texts(table, names)
         if not any(words_of(text) for text in texts):
             raise ValueError(f"none of the {len(texts):,} texts has a letter or digit; give texts with words in them")
-        vectorizer = _vectorizer(None).fit(texts)
+        vectorizer = tfidf_vectorizer(max_words=MAX_WORDS).fit(texts)
         return cls(tuple(names), vectorizer.get_feature_names_out().tolist(), np.asarray(vectorizer.idf_))
 
     @property
@@ -59,7 +59,7 @@ class Words:
 
     @cached_property
     def _fitted(self) -> TfidfVectorizer:
-        vectorizer = _vectorizer(self.vocabulary)
+        vectorizer = tfidf_vectorizer(self.vocabulary)
         vectorizer.idf_ = self.idf
         return vectorizer
 
@@ -85,14 +85,3 @@ class Words:
         if len(vocabulary) != len(idf):
             raise ValueError(f"{len(vocabulary)} words and {len(idf)} weights")
         return cls(tuple(cast("list[str]", content["text"])), vocabulary, idf)
-
-
-def _vectorizer(vocabulary: list[str] | None) -> TfidfVectorizer:
-    most = MAX_WORDS if vocabulary is None else None
-    return TfidfVectorizer(
-        analyzer=_lower_words, sublinear_tf=True, dtype=np.float32, vocabulary=vocabulary, max_features=most
-    )
-
-
-def _lower_words(text: str) -> list[str]:
-    return words_of(text.lower())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from ngm._arguments import short_repr
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -41,10 +45,21 @@ def tfidf_rows(texts: Sequence[str]) -> sp.csr_array:
     """
     if not any(map(_WORD.search, texts)):
         return sp.csr_array((len(texts), 0), dtype=np.float32)
+    return sp.csr_array(tfidf_vectorizer().fit_transform(texts))
+
+
+def tfidf_vectorizer(vocabulary: list[str] | None = None, max_words: int | None = None) -> TfidfVectorizer:
+    """The vectorizer that weighs words as `tfidf_rows` says.
+
+    Args:
+        vocabulary: The words, in lower case; those of the texts that it is fitted to where not given.
+        max_words: Of these texts, the most frequent; all where not given.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer  # half of what loading torch costs
 
-    vectorizer = TfidfVectorizer(analyzer=_lower_words, sublinear_tf=True, dtype=np.float32)
-    return sp.csr_array(vectorizer.fit_transform(texts))
+    return TfidfVectorizer(
+        analyzer=_lower_words, sublinear_tf=True, dtype=np.float32, vocabulary=vocabulary, max_features=max_words
+    )
 
 
 def checked_texts(texts: Iterable[object]) -> list[str]:

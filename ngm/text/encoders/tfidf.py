@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
 from ngm.text.encoders.encoder import Arrays, Content, OnTexts, unit_rows
-from ngm.text.words import words_of
+from ngm.text.words import tfidf_vectorizer, words_of
 
 WIDTH = 200
 MAX_WORDS = 20_000
@@ -47,7 +47,7 @@ class TfidfSVD:
         """
         if not any(words_of(text) for text in texts):
             raise ValueError(f"none of the {len(texts):,} texts has a letter or digit; give texts with words in them")
-        vectorizer = _vectorizer(None)
+        vectorizer = tfidf_vectorizer(max_words=MAX_WORDS)
         rows = sp.csr_array(vectorizer.fit_transform(texts))
         vocabulary = vectorizer.get_feature_names_out().tolist()
         rank = max(1, min(width, *rows.shape))
@@ -70,7 +70,7 @@ class TfidfSVD:
 
     @cached_property
     def _fitted(self) -> TfidfVectorizer:
-        vectorizer = _vectorizer(self.vocabulary)
+        vectorizer = tfidf_vectorizer(self.vocabulary)
         vectorizer.idf_ = self.idf
         return vectorizer
 
@@ -92,14 +92,3 @@ class TfidfSVD:
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Weights and directions."""
         return {"idf": self.idf, "components": self.components}
-
-
-def _vectorizer(vocabulary: list[str] | None) -> TfidfVectorizer:
-    most = MAX_WORDS if vocabulary is None else None
-    return TfidfVectorizer(
-        analyzer=_lower_words, sublinear_tf=True, dtype=np.float32, vocabulary=vocabulary, max_features=most
-    )
-
-
-def _lower_words(text: str) -> list[str]:
-    return words_of(text.lower())
