@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngm._spelling import nearest
-from ngm.choices import Citations
 from ngm.datasets import Dataset, Progress, load
 from ngm.experiments.citations import DATASETS
 from ngm.experiments.citations.methods import METHODS, Method, Setting

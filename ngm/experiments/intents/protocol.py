@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 
 from ngm._spelling import nearest
-from ngm.choices import Intents
 from ngm.datasets import Progress, load
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
