@@ -1,3 +1,7 @@
 """Section 4.4: PubMed, Cora and Citeseer."""
 
-DATASETS = ("pubmed", "cora", "citeseer")
+from typing import get_args
+
+from ngm.choices import Citations
+
+DATASETS: tuple[str, ...] = get_args(Citations)

@@ -1,3 +1,7 @@
 """Section 4.3: intents of short messages."""
 
-DATASETS = ("swda20", "clinc20", "clinc20-few")
+from typing import get_args
+
+from ngm.choices import Intents
+
+DATASETS: tuple[str, ...] = get_args(Intents)
