@@ -130,6 +130,20 @@ def default(problem: Problem, seed: int) -> Scores:
     return _network(NGMClassifier(seed=seed), problem, problem.y_seen)
 
 
+def default_with_attraction(problem: Problem, seed: int) -> Scores:
+    """The default, whose student is also trained on the edges (Eq. 3, pairs that are no neighbours held apart)."""
+    model = NGMClassifier(alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2, negatives=1.0, margin=3.0, seed=seed)
+    return _network(model, problem, problem.y_seen)
+
+
+def default_with_shares(problem: Problem, seed: int) -> Scores:
+    """The default, told how frequent each class is among the training nodes."""
+    counts = np.bincount(problem.y[problem.y >= 0], minlength=problem.num_classes)
+    classes = np.unique(problem.y[problem.labeled])
+    prior = (counts[classes] / counts[classes].sum()).tolist()
+    return _network(NGMClassifier(seed=seed, class_prior=prior), problem, problem.y_seen)
+
+
 def ceiling(problem: Problem, seed: int) -> Scores:
     """The same network with all true labels of the training nodes."""
     return _network(NGMClassifier(recipe="paper", seed=seed), problem, problem.y, graph=False)
@@ -145,6 +159,8 @@ METHODS = {
     "paper": Method('recipe="paper"', paper, multi_label=True),
     "strong": Method('recipe="strong"', strong, by_default=False),
     "default": Method("default", default, version=2, multi_label=True),
+    "default-attraction": Method("default, attraction in the student", default_with_attraction, by_default=False),
+    "default-shares": Method("default, class shares known", default_with_shares, by_default=False),
     "ceiling": Method("ceiling", ceiling),
 }
 SIMPLE = ("logistic-regression", "self-training", "label-spreading", "plain")
