@@ -84,7 +84,7 @@ def command(
             if ended.returncode:
                 raise RuntimeError(ended.stderr)
         seconds = time.perf_counter() - started
-        predicted = pd.read_csv(f"{folder}/predictions.csv")["prediction"].to_numpy()
+        predicted = pd.read_csv(f"{folder}/predictions.csv")["class"].to_numpy()
     return float((predicted == names[data.y[test]]).mean()), seconds
 
 
