@@ -370,6 +370,6 @@ def test_a_dry_run_finds_mistakes_too(run: Run) -> None:
     words = ("rows.csv", "--columns", "a", "--label", "kind", "--dry-run")
     assert run("train", *words, "--epochs", "0")[::2] == (
         2,
-        "error: epochs is 0; it must be a whole number greater than 0",
+        "error: --epochs is 0; it must be a whole number greater than 0",
     )
     assert not Path("run").exists()

@@ -88,6 +88,9 @@ def target_of(table: Table, name: str, told: Told) -> Target:
         target = _with_validation(target, table, told.validation_column)
     if task != "number":
         warnings.simplefilter("ignore", ManyClassesWarning)  # said below, with the remedy
+        warnings.filterwarnings(
+            "ignore", category=UserWarning, module=r"sklearn\.linear_model"
+        )  # teachers say it again
         encode_classes(target.y, len(table))  # what is wrong with labels is said before the long part
     elif target.unlabeled.all():
         raise ValueError(f"column {name!r} of {table.name} has no number; give the column of what is to be learned")
