@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -79,6 +80,7 @@ def train(
     run: Run | None = None,
     resume: bool = False,
     on_epoch: Callable[[Epoch], None] | None = None,
+    max_steps: int | None = None,
 ) -> History:
     """Trains the network in place and leaves it with its best weights.
 
@@ -101,6 +103,7 @@ def train(
         run: Where history and checkpoint are written after each epoch.
         resume: Go on from the run's checkpoint, to the same bits as if never interrupted.
         on_epoch: Called with each epoch's record.
+        max_steps: End each epoch after this many batches; all of them by default.
 
     Returns:
         The history. Ctrl-C ends training early with the best weights so far; `stopped` tells.
@@ -116,6 +119,7 @@ def train(
         if state.history.epochs and rank_and_world()[0] == 0:
             run.write_history(cast("list[dict[str, JSON]]", state.history.epochs))
     history = state.history
+    steps_per_epoch = len(loader) if max_steps is None else min(len(loader), max_steps)
     with deferred_interrupt() as interrupted:
         try:
             for epoch in range(len(history.epochs), epochs):
@@ -125,13 +129,15 @@ def train(
                 started = time.perf_counter()
                 loader.set_epoch(epoch)
                 with seeded(seed, epoch):
-                    record = _one_epoch(network, loader, loss, steps, epoch, clip, bfloat16, state.step, interrupted)
+                    record = _one_epoch(
+                        network, loader, loss, steps, epoch, clip, bfloat16, state.step, interrupted, steps_per_epoch
+                    )
                 record = {"epoch": epoch, **record}
                 with state.averaged():
                     if evaluate is not None:
                         record |= _evaluated(evaluate, network, epoch)
                     record["seconds"] = time.perf_counter() - started
-                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers, (epoch + 1) * len(loader))
+                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers, (epoch + 1) * steps_per_epoch)
                     state.take(record)
                 if run is not None and rank_and_world()[0] == 0:
                     state.save(run.checkpoint)
@@ -158,14 +164,15 @@ def _one_epoch(
     bfloat16: bool,
     on_step: Callable[[], None],
     interrupted: Callable[[], bool],
+    num_steps: int,
 ) -> Epoch:
-    """One pass over the batches; returns the terms of the objective, summed or averaged as the loss scales them."""
+    """One pass over `num_steps` batches; returns the terms of the objective, summed or averaged as the loss scales."""
     network.train()
     sums = torch.zeros(len(TERMS), dtype=torch.float64)
     of_layers = torch.zeros(2, len(loss.layers), len(STATISTICS), dtype=torch.float64)  # over the epoch, first step
     parameters = [p for p in network.parameters() if p.requires_grad]
     device = parameters[0].device
-    for i, batch in enumerate(loader):
+    for i, batch in enumerate(loader if num_steps == len(loader) else islice(loader, num_steps)):
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             cost: Cost = loss(network, batch if device.type == "cpu" else batch.to(device))
         terms = torch.stack([getattr(cost, name).detach() for name in TERMS]).double().cpu()
@@ -181,8 +188,8 @@ def _one_epoch(
         sums += terms
         if len(cost.layers):  # none in the empty share of a rank
             now = layer_statistics(cost.layers).double().cpu()
-            of_layers += torch.stack([now / len(loader), now if i == 0 else torch.zeros_like(now)])
-    costs = sums if loss.scaling == "sum" else sums / len(loader)
+            of_layers += torch.stack([now / num_steps, now if i == 0 else torch.zeros_like(now)])
+    costs = sums if loss.scaling == "sum" else sums / num_steps
     over_ranks = sum_over_ranks(torch.cat([costs, of_layers.flatten()]))
     record = dict(zip(TERMS, over_ranks[: len(TERMS)].tolist(), strict=True))
     whole, first = (over_ranks[len(TERMS) :] / rank_and_world()[1]).reshape(of_layers.shape)

@@ -30,6 +30,7 @@ LAYERS = [
     "graph",
     "io.graph_data",
     "io.node_records",
+    "io.run_writer",
     "_input_checks",
     "text",
     "build",

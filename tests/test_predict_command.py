@@ -14,9 +14,9 @@ from rich.console import Console
 from sklearn.metrics import f1_score, r2_score
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load, save_graph
-from ngm.cli import predict_execution as predict
-from ngm.cli import terminal
+from ngm.cli import predict, terminal
 from ngm.inputs import adjacency_rows, links
+from ngm.workflow import prediction
 from ngm.workflow.predictions import Numbers
 from tests.commands import Run, runner
 from tests.predictions import (
@@ -52,7 +52,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_predictions_are_those_of_the_loaded_network_in_pieces(
     read: str, ending: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     train(read)
     code, out, err = run("predict", "run", "new.csv", "--id", "key", "-o", f"out.{ending}")
     assert (code, err) == (0, "")
@@ -83,7 +83,7 @@ def test_all_gives_each_class_a_column_and_top_the_most_probable_ones(run: Run) 
 
 
 def test_numbers_are_predicted_and_r_squared_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     train("columns", NGMRegressor(hidden=(8,), epochs=60), y=3 * np.array(SIZE) + 1000)
     truth = [None, *(3 * np.array(SIZE[1:11]) + 1000)]
     pd.read_csv("new.csv").assign(worth=truth).to_csv("new.csv", index=False)
@@ -135,7 +135,7 @@ def test_several_labels_are_joined_and_each_has_its_probability(run: Run) -> Non
 
 
 def test_nodes_of_the_training_graph_are_predicted_by_their_ids(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 7)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 7)
     train("graph")
     save_graph("graph", GRAPH, {"name": range(100, 130), "topic": TRUTH}, id="name")
     code, out, err = run("predict", "run", "graph", "--label", "topic", "-o", "out.parquet", "--json")
@@ -150,7 +150,7 @@ def test_nodes_of_the_training_graph_are_predicted_by_their_ids(run: Run, monkey
 
 
 def test_new_nodes_are_predicted_from_their_links(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 2)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 2)
     train("graph", id="name")
     Path("links.csv").write_text(
         "source,target,weight\nq,103,1\np,100,1\n109,p,2\nr,zz,1\nq,105,1\ns,,1\n", encoding="utf-8"
@@ -282,7 +282,7 @@ def test_labels_that_no_training_row_had_are_noted(run: Run) -> None:
 
 
 def test_texts_that_say_nothing_are_noted_by_their_rows_in_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     train("text")
     pd.DataFrame({"body": [*NEW[:6], None, "unheard"]}).to_csv("gaps.csv", index=False)
     note = "2 of 8 texts have no word of its vocabulary (rows 6, 7); what is predicted for them rests on nothing"
@@ -291,7 +291,7 @@ def test_texts_that_say_nothing_are_noted_by_their_rows_in_the_table(run: Run, m
 
 
 def test_unknown_categories_are_noted_by_their_rows_in_the_table(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 2)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 2)
     train("columns")
     shapes = ["round", "odd", "odd", "flat", "odd", None, "odd", *["long"] * 4]
     pd.read_csv("new.csv").assign(shape=shapes).to_csv("new.csv", index=False)
@@ -322,7 +322,7 @@ def test_many_classes_are_told_in_short(run: Run) -> None:
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 200)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 200)
     train("columns", id="key")
     peaks = []
     for rows in (400, 400, 8000):
@@ -340,7 +340,7 @@ def test_on_a_terminal_rows_are_counted_on_a_bar(run: Run, monkeypatch: pytest.M
     shown = Console(stderr=True, force_terminal=True, width=200)
     for module in (terminal, predict):
         monkeypatch.setattr(module, "err", shown)
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     train("columns")
     err = run("predict", "run", "new.csv")[2]
     assert "predicting" in err
@@ -348,7 +348,7 @@ def test_on_a_terminal_rows_are_counted_on_a_bar(run: Run, monkeypatch: pytest.M
 
 
 def test_without_a_terminal_a_line_tells_what_is_done_and_left(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     monkeypatch.setattr(predict, "_EVERY", 0.0)
     train("columns")
     err = run("predict", "run", "new.csv")[2]
@@ -359,7 +359,7 @@ def test_without_a_terminal_a_line_tells_what_is_done_and_left(run: Run, monkeyp
 
 
 def test_nothing_is_left_where_a_row_in_the_middle_is_wrong(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predict, "_AT_ONCE", 4)
+    monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
     train("columns")
     pd.read_csv("new.csv").assign(size=[*SIZE[:9], "big", None]).to_csv("new.csv", index=False)
     Path("out.parquet").write_text("older", encoding="utf-8")

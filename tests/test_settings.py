@@ -17,13 +17,14 @@ from typer.testing import CliRunner
 
 from ngm import NGMClassifier, NGMRegressor
 from ngm.cli.settings import settings, with_options
-from ngm.cli.training.options import Call, Told
+from ngm.cli.training.options import CallOptions
 from ngm.distances import DISTANCES
 from ngm.estimators.base import NGMEstimator
 from ngm.negatives import MAX_NEGATIVES
 from ngm.networks import NETWORKS
 from ngm.parameters import PARAMETERS, PLACEHOLDER, Interval, fill_in
 from ngm.recipes.settings import RECIPES, TEXT_RECIPES
+from ngm.workflow.options import TrainOptions
 
 GIVEN_OTHERWISE = {"folder", "resume", "overwrite", "word_vectors"}
 X = np.eye(4, dtype=np.float32)
@@ -153,7 +154,7 @@ def test_classes_are_left_alone_where_python_drops_docstrings() -> None:
 
 def test_every_setting_is_an_option_but_for_four() -> None:
     assert set(settings()) == set(PARAMETERS) - GIVEN_OTHERWISE
-    own = {f.name for record in (Told, Call) for f in fields(record)}
+    own = {f.name for record in (TrainOptions, CallOptions) for f in fields(record)}
     assert not own & set(settings())
     assert {"output", "resume", "vectors"} <= own  # what the three are called
 

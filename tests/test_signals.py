@@ -74,7 +74,7 @@ def test_a_signal_ends_training_with_a_whole_run_that_resumes(
 
 AGAIN = """
 import os, signal
-from ngm import files
+from ngm.io import files
 write = files.write_text
 def interrupted(path, text):  # the first signal after the second epoch; another while {name} is being written
     if path.name == "{name}":

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from ngm import NGMClassifier, NGMRegressor
-from ngm.cli.training.config import asked, read_config
-from ngm.cli.training.options import Call, Told
+from ngm.cli.training.config import read_config, train_request
+from ngm.cli.training.options import CallOptions
+from ngm.workflow.options import TrainOptions
 from tests.commands import Run, runner
 from tests.test_train_command import TEXTS, TRAIN, config, labels
 
@@ -61,8 +62,8 @@ def test_what_is_given_wins_over_the_file(run: Run) -> None:
 
 def given(**words: object) -> dict[str, object]:
     """Options by name as the command line gives them."""
-    names = [f.name for record in (Told, NGMClassifier) for f in fields(record)]
-    return {**dict.fromkeys(names), **{f.name: f.default for f in fields(Call)}, **words}
+    names = [f.name for record in (TrainOptions, NGMClassifier) for f in fields(record)]
+    return {**dict.fromkeys(names), **{f.name: f.default for f in fields(CallOptions)}, **words}
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,8 @@ def test_an_option_takes_the_place_of_what_it_contradicts(
     file = tmp_path / "config.json"
     kept = {"recipe": "paper", "alpha_ll": 0.5, "distance": "l1", "scaling": "mean", "epochs": None}
     file.write_text(json.dumps({"settings": kept, "command": {"graph": "g", "text": "body"}}), encoding="utf-8")
-    found = asked(given(config=file, **words))
-    assert found.told == Told(**told)
+    found = train_request(given(config=file, **words))
+    assert found.options == TrainOptions(**told)
     assert found.settings == settings
 
 
@@ -100,7 +101,7 @@ def test_without_a_graph_the_recipe_of_the_file_stands_unless_it_needs_one(tmp_p
     for recipe, expected in (("paper", {"recipe": "paper"}), ("strong", {}), ("auto", {})):
         file = tmp_path / f"{recipe}.json"
         file.write_text(json.dumps({"settings": {"recipe": recipe}, "command": {"text": "body"}}), encoding="utf-8")
-        assert asked(given(config=file, no_graph=True)).settings == expected
+        assert train_request(given(config=file, no_graph=True)).settings == expected
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_what_goes_with_an_option_of_the_file_goes_when_it_is_replaced(
     Path("config.json").write_text(json.dumps({"settings": {}, "command": kept}), encoding="utf-8")
     if "no_graph" in words:
         told = {**told, "header": False}
-    assert asked(given(config=Path("config.json"), **words)).told == Told(**told)
+    assert train_request(given(config=Path("config.json"), **words)).options == TrainOptions(**told)
 
 
 def test_a_table_that_is_elsewhere_is_asked_for(run: Run) -> None:
@@ -139,10 +140,10 @@ def test_a_table_that_is_elsewhere_is_asked_for(run: Run) -> None:
 def test_a_validation_column_and_a_share_replace_each_other(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"settings": {"validation": [1, 2]}, "command": {"validation_column": "s"}}), "utf-8")
-    found = asked(given(config=file))
-    assert (found.told.validation_column, dict(found.settings)) == ("s", {})
-    found = asked(given(config=file, validation=0.3))
-    assert (found.told.validation_column, dict(found.settings)) == (None, {"validation": 0.3})
+    found = train_request(given(config=file))
+    assert (found.options.validation_column, dict(found.settings)) == ("s", {})
+    found = train_request(given(config=file, validation=0.3))
+    assert (found.options.validation_column, dict(found.settings)) == (None, {"validation": 0.3})
 
 
 def test_a_run_from_python_needs_the_data_on_the_command_line(run: Run) -> None:
@@ -241,10 +242,10 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(content: object, sta
 def test_without_the_comparison_of_the_file_its_seeds_do_not_count(run: Run) -> None:
     first = json.dumps({**_SAVED, "command": {"source": "texts.csv", "text": "body", "control": True, "seeds": 3}})
     Path("config.json").write_text(first, encoding="utf-8")
-    given = dict.fromkeys([f.name for kind in (Told, Call, NGMClassifier) for f in fields(kind)])
-    found = asked({**given, "config": Path("config.json"), "control": False})
-    assert (found.told.control, found.told.seeds) == (False, None)
-    assert asked({**given, "config": Path("config.json")}).told.seeds == 3
+    given = dict.fromkeys([f.name for kind in (TrainOptions, CallOptions, NGMClassifier) for f in fields(kind)])
+    found = train_request({**given, "config": Path("config.json"), "control": False})
+    assert (found.options.control, found.options.seeds) == (False, None)
+    assert train_request({**given, "config": Path("config.json")}).options.seeds == 3
 
 
 _SAVED = {"format": "ngm-run", "version": 1, "estimator": "NGMClassifier", "settings": {"validation": 0.2}}

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
-from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, app
+from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
+
+if TYPE_CHECKING:
+    from ngm.workflow.prediction import PredictResult
+
+_EVERY = 10.0  # seconds between lines where there is no terminal
 
 
 @app.command("predict")
@@ -49,11 +57,53 @@ def predict_command(
 
     Example:  ngm predict run/ new.parquet --id key --all -o classes.parquet
     """
-    from ngm.cli.predict_execution import Reading, Writing, execute
+    from ngm.workflow.prediction import PredictOptions, predict_with  # load torch; help and mistakes do without
 
-    execute(
-        folder,
-        source,
-        Reading(text, id_column, label, header, delimiter),
-        Writing(output, every, top, spreadsheet_safe, as_json),
-    )
+    options = PredictOptions(text, id_column, label, header, delimiter, every, top, spreadsheet_safe)
+    with _RowProgress(quiet=as_json) as progress:
+        result = predict_with(folder, source, output, options, progress)
+    if as_json:
+        print_json(dict(result.summary))
+    else:
+        _show(result)
+
+
+def _show(result: PredictResult) -> None:
+    """Prints what was predicted, and where it is."""
+    line = f"{result.count:,} {result.noun}: {result.description}"
+    out.print(escape(line), highlight=False, soft_wrap=True)
+    if result.score is not None:
+        labeled = f"{result.num_labeled:,} labelled {result.noun}"
+        out.print(f"{result.metric} {result.score:.3f} on {labeled}", highlight=False)
+    for note in result.notes:
+        err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
+    out.print(f"Predictions: {escape(str(result.output))}", highlight=False, soft_wrap=True)
+
+
+class _RowProgress:
+    """Shows how many rows are done: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.bar = quiet, ExitStack()
+        self.step: Step | None = None
+        self.start = self.printed = time.monotonic()
+
+    def __enter__(self) -> _RowProgress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.close()
+
+    def __call__(self, done: int, total: int | None, noun: str) -> None:
+        """So many are done."""
+        now = time.monotonic()
+        if self.step is None:
+            self.step = self.bar.enter_context(bar(total or 0, self.quiet))
+            self.start = self.printed = now
+        elif not self.quiet and err.is_terminal:
+            self.step.bar.update(self.step.task, completed=done, total=total or done, description="predicting")
+        elif not self.quiet and now - self.printed >= _EVERY:
+            self.printed = now
+            left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
+            of = "" if total is None else f" of {total:,}"
+            err.print(f"{done:,}{of} {noun} predicted{left}", highlight=False, soft_wrap=True)

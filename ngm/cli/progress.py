@@ -1,15 +1,13 @@
-"""How a training goes, and what there is to note of it, on standard error."""
+"""How a training goes, on standard error."""
 
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +20,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from ngm.cli.terminal import err
+from ngm.workflow.monitor import validation_metric
 
 if TYPE_CHECKING:
     from ngm.estimators.base import NGMEstimator
@@ -33,7 +32,6 @@ _METRICS = {
     "micro_f1": "micro F1",
     "negative_squared_error": "squared error of scaled numbers",
 }
-_VALIDATION = "validation_"
 
 
 class Progress:
@@ -131,19 +129,9 @@ def described(epoch: Epoch) -> str:
     names = {"labels": "supervised", "LL": "ll", "LU": "lu", "UU": "uu", "apart": "repulsion"}
     terms = ", ".join(f"{name} {epoch[term]:.3f}" for name, term in names.items() if epoch[term])
     parts = f" ({terms})" if "," in terms else ""
-    metric = metric_of(epoch)
+    metric = validation_metric(epoch)
     said = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
     return f"cost {epoch['total']:.3f}{parts}{said}"
-
-
-def metric_of(epoch: Epoch) -> tuple[str, float] | None:
-    """(name, value) of the first validation metric, which decides between epochs; None where there is none.
-
-    >>> metric_of({"total": 1.0, "validation_micro_f1": 0.5, "validation_cost": 2.0})
-    ('micro_f1', 0.5)
-    """
-    found = [(k.removeprefix(_VALIDATION), v) for k, v in epoch.items() if k.startswith(_VALIDATION)]
-    return found[0] if found else None
 
 
 def metric_name(name: str) -> str:
@@ -163,22 +151,3 @@ def metric_value(name: str, value: float, spread: float | None = None) -> str:
     """
     more = "" if spread is None else f" ± {spread:.3f}"
     return f"{abs(value) if name.startswith('negative') else value:.3f}{more}"
-
-
-@contextmanager
-def noted(quiet: bool) -> Iterator[list[str]]:
-    """Shows warnings of the library as notes, each in a line, and collects them."""
-    notes: list[str] = []
-
-    def note(message: Warning | str, *where: object) -> None:
-        said = " ".join(str(message).split())
-        if said in notes:  # of another seed, or of the control
-            return
-        notes.append(said)
-        if not quiet:
-            err.print(f"[yellow]note:[/] {escape(said)}", highlight=False, soft_wrap=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = note  # type: ignore[assignment]
-        yield notes

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from ngm.cli.settings import options_of, settings, with_options
 from ngm.cli.terminal import app
-from ngm.cli.training.checks import check
-from ngm.cli.training.config import asked
-from ngm.cli.training.options import Call, Told
+from ngm.cli.training.config import train_request
+from ngm.cli.training.options import CallOptions, train_options
+from ngm.workflow.checks import check
 
 
 def train_command(given: Mapping[str, object]) -> None:
@@ -24,14 +24,26 @@ def train_command(given: Mapping[str, object]) -> None:
 
     Example:  ngm train --config run/ --alpha 0.05 -o other/
     """
-    start = time.perf_counter()
-    wanted = asked(given)
-    check(wanted)
-    from ngm.cli.training.execution import execute  # loads torch, which help and mistakes do without
+    started = time.perf_counter()
+    request, as_json = train_request(given), bool(given["as_json"])
+    check(request)
+    from ngm.cli.training.summary_table import show_dry_run, show_training  # load torch; help and mistakes do without
+    from ngm.cli.training.terminal_monitor import TerminalMonitor
+    from ngm.distributed import process_group
+    from ngm.workflow.training import dry_run, run_request
 
-    execute(wanted, start)
+    monitor = TerminalMonitor(quiet=as_json)
+    with process_group() as (rank, _):
+        if request.dry_run:
+            plan = dry_run(request, monitor)
+            if rank == 0:
+                show_dry_run(plan, request, as_json)
+        else:
+            result = run_request(request, monitor, started)
+            if rank == 0:
+                show_training(result, request, as_json)
 
 
 app.command("train")(
-    with_options(train_command, options_of(Told), [s.option() for s in settings().values()], options_of(Call))
+    with_options(train_command, train_options(), [s.option() for s in settings().values()], options_of(CallOptions))
 )

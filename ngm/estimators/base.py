@@ -30,8 +30,8 @@ from ngm.estimators.node_recorder import Witness
 from ngm.estimators.problem import Problem
 from ngm.estimators.validation import HeldOut, Validation, hold_out
 from ngm.graph import Graph
-from ngm.io.node_records import write_evidence
 from ngm.io.run_folder import JSON, Run
+from ngm.io.run_writer import RunWriter
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import NGMLoss, Regularizer
@@ -93,7 +93,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     resume: bool = False
     overwrite: bool = False
 
-    _recomputed = frozenset[str]()  # parts of the data that the caller made from others; see `data_digests`
+    _run_writer = cast("RunWriter | None", None)  # no field; see `persistence.set_run_writer`
 
     def fit(
         self,
@@ -364,9 +364,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.num_labeled_ = int(loader.labeled.sum())
         self.network_.eval()
         if run is not None:
-            persistence.finish(self, run)
-        if run is not None and witness is not None:
-            write_evidence(run, witness.evidence())
+            records = None if witness is None else witness.evidence()
+            persistence.run_writer(self).finish(run, persistence.trained_run(self), records)
 
     def _make_network(self, in_features: int, out_features: int, vectors: WordVectors | None = None) -> nn.Module:
         return make_network(self, in_features, out_features, vectors)

@@ -18,7 +18,8 @@ from ngm.estimators.data_digests import check_same_data, data_digests
 from ngm.graph import Graph
 from ngm.io.files import remove_all_leftovers
 from ngm.io.locks import folder_lock
-from ngm.io.run_folder import JSON, Run
+from ngm.io.run_folder import JSON, Run, TrainedRun
+from ngm.io.run_writer import RunWriter
 from ngm.networks.input_scaling import Table
 from ngm.recipes.settings import Settings, resolve
 from ngm.recipes.stacking import TeacherReport
@@ -91,7 +92,8 @@ def checked_digests(
         views: Further tables, a row per node in each.
     """
     check_folder(estimator)  # before anything is read
-    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, estimator._recomputed, views)
+    recomputed = run_writer(estimator).recomputed
+    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, recomputed, views)
     check_folder(estimator, data)
     return data
 
@@ -111,18 +113,26 @@ def begin(estimator: NGMEstimator, data: Mapping[str, JSON], leads: bool = True)
     if config is None:
         Run.create(run.folder, estimator.overwrite, resumable=True)
     remove_all_leftovers(run.folder)
-    command = {"command": config["command"]} if config is not None and "command" in config else {}
-    run.write_config(type(estimator).__name__, settings_as_json(estimator), {**command, "data": dict(data)})
+    run_writer(estimator).begin(run, type(estimator).__name__, settings_as_json(estimator), data, earlier=config)
     return run
 
 
-def finish(estimator: NGMEstimator, run: Run) -> None:
-    """Writes what a trained estimator adds to its run folder."""
+def set_run_writer(estimator: NGMEstimator, writer: RunWriter) -> None:
+    """Makes `fit` leave its run folder to a writer of the caller's, which knows more of the run than `fit` does."""
+    estimator._run_writer = writer
+
+
+def run_writer(estimator: NGMEstimator) -> RunWriter:
+    """The writer that was set, or one that adds nothing."""
+    return estimator._run_writer or RunWriter()
+
+
+def trained_run(estimator: NGMEstimator) -> TrainedRun:
+    """What a trained estimator leaves in a run folder."""
     history = estimator.history_
     best = history.epochs[history.best_epoch] if history.epochs else {}
-    run.write(
-        "metrics.json",
-        {
+    return TrainedRun(
+        metrics={
             "stopped": history.stopped,
             "epochs": len(history.epochs),
             "best_epoch": history.best_epoch,
@@ -133,10 +143,10 @@ def finish(estimator: NGMEstimator, run: Run) -> None:
             "graphs_used": cast(JSON, list(estimator.graphs_used_)),
             **({"teachers": teachers_as_json(estimator.teachers_)} if estimator.teachers_ else {}),
         },
+        model=_model(estimator),
+        weights=estimator.network_.state_dict(),
+        history=cast("list[dict[str, JSON]]", history.epochs),
     )
-    run.write("model.json", _model(estimator))
-    run.save_weights(estimator.network_.state_dict())
-    run.write_history(cast("list[dict[str, JSON]]", history.epochs))
 
 
 def save(estimator: NGMEstimator, folder: Path, overwrite: bool = False) -> Path:
@@ -145,7 +155,7 @@ def save(estimator: NGMEstimator, folder: Path, overwrite: bool = False) -> Path
     with folder_lock(folder, create=True):
         run = Run.create(folder, overwrite)
         run.write_config(type(estimator).__name__, settings_as_json(estimator))
-        finish(estimator, run)
+        run.write_trained(trained_run(estimator))
     return folder
 
 

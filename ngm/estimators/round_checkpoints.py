@@ -152,7 +152,7 @@ class RoundFiles:
         if self.run is None or not self._leads:
             return
         if not progress.finished:
-            persistence.finish(fitted, self.run)
+            self.run.write_trained(persistence.trained_run(fitted))
             write_rounds(self.run, progress.history, best, cast(str, progress.stopped))
             done = Progress(progress.arrays, progress.history, progress.stopped, finished=True)
             done.save(self.run.checkpoint, self.settings)

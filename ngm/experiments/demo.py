@@ -11,9 +11,11 @@ from sklearn.base import clone
 from ngm.build.knn import knn_graph
 from ngm.datasets import Dataset, few_labels, load
 from ngm.estimators.classifier import NGMClassifier
+from ngm.estimators.persistence import set_run_writer
 from ngm.experiments.table import Row, measured
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON, Run
+from ngm.io.run_writer import RunWriter
 from ngm.metrics import accuracy
 from ngm.recipes.settings import RECIPES
 
@@ -91,22 +93,21 @@ def run(
     y = few_labels(data.y[data.train], shown.labels_per_class + _VALIDATED, seed=0)
     share = _VALIDATED / (shown.labels_per_class + _VALIDATED)
     kept = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
+    set_run_writer(kept, RunWriter(metrics={"control": _control(shown)}))
     kept.fit(data.x[data.train], y, graph=graph)
     on_fit()
-    _keep_control(Run.open(folder), shown)
     return Demo(comparisons, graph, folder)
 
 
-def _keep_control(run: Run, comparison: Comparison) -> None:
-    """Notes in the run's metrics what the graph was worth, and on which rows."""
-    control: dict[str, JSON] = {
+def _control(comparison: Comparison) -> dict[str, JSON]:
+    """What the graph was worth, and on which rows, for the run's metrics."""
+    return {
         "with_graph": asdict(comparison.with_graph),
         "without_graph": asdict(comparison.without_graph),
         "scores": {name: list(scores) for name, scores in comparison.scores.items()},
         "rows": comparison.rows,
         "on": "new digits",
     }
-    run.write("metrics.json", run.read("metrics.json") | {"control": control})
 
 
 def _measure(

@@ -67,6 +67,23 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """What a training leaves in its folder.
+
+    Args:
+        metrics: Content of `metrics.json`.
+        model: Content of `model.json`.
+        weights: Tensors of `weights.safetensors` by name.
+        history: Record of each epoch.
+    """
+
+    metrics: Mapping[str, JSON]
+    model: Mapping[str, JSON]
+    weights: Mapping[str, Tensor]
+    history: Sequence[Mapping[str, JSON]]
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder by its path; reading and writing of its files."""
@@ -162,6 +179,13 @@ class Run:
                 **(more or {}),
             },
         )
+
+    def write_trained(self, trained: TrainedRun) -> None:
+        """Writes `metrics.json`, `model.json`, `history.jsonl` and `weights.safetensors`."""
+        self.write("metrics.json", trained.metrics)
+        self.write("model.json", trained.model)
+        self.write_history(trained.history)
+        self.save_weights(trained.weights)
 
     def write(self, name: str, content: Mapping[str, JSON]) -> None:
         """Writes one JSON file of the folder."""

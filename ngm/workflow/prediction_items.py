@@ -55,8 +55,8 @@ class Items(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a user said about the source.
+class SourceOptions:
+    """How the source is read.
 
     Args:
         id: Column of ids.
@@ -75,14 +75,14 @@ class Asked:
     spill: Path
 
 
-def opened(source: str, asked: Asked) -> Stream:
+def opened(source: str, options: SourceOptions) -> Stream:
     """The table of a source: that of the nodes where it is a graph folder."""
     if not is_graph_folder(source):
-        return open_stream(source, asked.delimiter, asked.header, asked.spill)
+        return open_stream(source, options.delimiter, options.header, options.spill)
     nodes = Path(source) / "nodes.parquet"
     if not nodes.exists():
         raise ValueError(f"{source} is a graph without a table of nodes, and the run reads columns; give a table")
-    return open_stream(nodes, asked.delimiter, asked.header)
+    return open_stream(nodes, options.delimiter, options.header)
 
 
 def lost_lines(stream: Stream) -> list[str]:
@@ -107,17 +107,17 @@ class Rows:
     things: str
 
     @classmethod
-    def of(cls, stream: Stream, features: Features, asked: Asked) -> Rows:
+    def of(cls, stream: Stream, features: Features, options: SourceOptions) -> Rows:
         """Sees that all columns are there before anything is read."""
         for column in features.names:
             if column not in stream.query.columns:
                 raise _not_there(stream, column, features.kind)
-        for name in (asked.id, asked.label):
+        for name in (options.id, options.label):
             if name is not None:
                 stream.query.has(name)
-        id_ = asked.id or (asked.trained_id if asked.trained_id in stream.query.columns else None)
+        id_ = options.id or (options.trained_id if options.trained_id in stream.query.columns else None)
         things = "rows" if features.kind == "columns" else "texts"
-        return cls(stream.counted([] if id_ is None else [id_]), features, id_, asked.label, things)
+        return cls(stream.counted([] if id_ is None else [id_]), features, id_, options.label, things)
 
     @property
     def key(self) -> Column:
@@ -164,9 +164,9 @@ class Known:
     things: str = "nodes"
 
     @classmethod
-    def of(cls, folder: str, nodes: Nodes, asked: Asked) -> Known:
+    def of(cls, folder: str, nodes: Nodes, options: SourceOptions) -> Known:
         """Sees that it is the same graph."""
-        if asked.delimiter is not None or asked.header is not None:
+        if options.delimiter is not None or options.header is not None:
             raise ValueError(f"{folder} is no text file, so delimiter and header say nothing; leave them out")
         data = open_graph(folder)
         remedy = "give that one, or a table of the links of new nodes"
@@ -177,11 +177,11 @@ class Known:
         for row, (mine, theirs) in enumerate(zip(data.ids.tolist(), nodes.ids.tolist(), strict=True)):
             if as_key(mine) != as_key(theirs):
                 raise ValueError(f"node {row} of {folder} is {mine!r}, that of the run is {theirs!r}; {remedy}")
-        if asked.id is not None and asked.id != data.id_column:
-            raise ValueError(f"--id is {asked.id!r}, but the nodes of {folder} have their ids already; leave it out")
-        if asked.label is not None:
-            data.column(asked.label)
-        return cls(data, nodes, asked.label)
+        if options.id is not None and options.id != data.id_column:
+            raise ValueError(f"--id is {options.id!r}, but the nodes of {folder} have their ids already; leave it out")
+        if options.label is not None:
+            data.column(options.label)
+        return cls(data, nodes, options.label)
 
     @property
     def key(self) -> Column:
@@ -224,13 +224,13 @@ class New:
     reversed: bool = False
 
     @classmethod
-    def of(cls, stream: Stream, nodes: Nodes, asked: Asked) -> New:
+    def of(cls, stream: Stream, nodes: Nodes, options: SourceOptions) -> New:
         """Sees that it can be a table of links."""
-        for option, value in (("--id", asked.id), ("--label", asked.label)):
+        for option, value in (("--id", options.id), ("--label", options.label)):
             if value is not None:
                 raise ValueError(f"{option} is for a row per item, and {stream.name} has one per link; leave it out")
         source, target, _ = stream.link_columns()
-        return cls(stream.counted([source, target]), nodes, asked.trained_id or "node")
+        return cls(stream.counted([source, target]), nodes, options.trained_id or "node")
 
     @property
     def key(self) -> Column:
@@ -304,17 +304,17 @@ class New:
         return found
 
 
-def items_of(source: str, stream: Stream | None, features: Features, asked: Asked) -> Items:
+def items_of(source: str, stream: Stream | None, features: Features, options: SourceOptions) -> Items:
     """What is predicted.
 
     Args:
         source: As the user gave it.
         stream: Its table; None for a graph folder whose nodes the run knows.
         features: How it is read.
-        asked: By the user.
+        options: How it is read.
     """
     if features.nodes is None:
-        return Rows.of(cast(Stream, stream), features, asked)
+        return Rows.of(cast(Stream, stream), features, options)
     if stream is None:
-        return Known.of(source, features.nodes, asked)
-    return New.of(stream, features.nodes, asked)
+        return Known.of(source, features.nodes, options)
+    return New.of(stream, features.nodes, options)

@@ -1,20 +1,19 @@
-"""`ngm train --config`: a run's settings and what it was told, with what the command line says instead."""
+"""What `ngm train` is asked to do: by the command line and, where it says nothing, by the file of `--config`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import cast
 
 from ngm._spelling import nearest
 from ngm.cli.settings import Setting, every_setting, fields_of, settings
-from ngm.cli.training.options import Call, Told
+from ngm.cli.training.options import CallOptions
 from ngm.io.files import is_there
+from ngm.workflow.options import ALPHAS, OF_EDGES, TrainOptions, TrainRequest
 
-ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
-OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
 _KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
 _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
 _ALWAYS = ("network", "validation")  # where the command's default is not the field's
@@ -32,46 +31,38 @@ _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no l
 }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """All that a training was asked for.
-
-    Args:
-        told: Of the data.
-        call: Of this call.
-        settings: Fields of the estimator that were given, or that a file has.
-        source_typed: Whether the table was named on the command line; that of a file may be somebody else's.
-    """
-
-    told: Told
-    call: Call
-    settings: Mapping[str, object]
-    source_typed: bool = True
-
-
-def asked(given: Mapping[str, object]) -> Asked:
-    """What was asked for, by the command line and, where it says nothing, by the file.
+def train_request(given: Mapping[str, object]) -> TrainRequest:
+    """The training that is asked for, by the command line and, where it says nothing, by the file.
 
     Args:
         given: Every option by name; None where it was not given.
     """
-    call = Call(**{f.name: given[f.name] for f in fields(Call)})  # type: ignore[arg-type]
-    mine: dict[str, object] = {f.name: given[f.name] for f in fields(Told) if given[f.name] is not None}
+    call = CallOptions(**{f.name: given[f.name] for f in fields(CallOptions)})  # type: ignore[arg-type]
+    own: dict[str, object] = {f.name: given[f.name] for f in fields(TrainOptions) if given[f.name] is not None}
     known = settings()
-    own = {n: s.checked(given[n], s.flag) for n, s in known.items() if given[n] is not None}
+    own_settings = {n: s.checked(given[n], s.flag) for n, s in known.items() if given[n] is not None}
     if call.alpha is not None:
-        own = {**dict.fromkeys(ALPHAS, call.alpha), **own}
-    instead = {name for option in (*mine, *own) for name in (option, *_INSTEAD.get(option, ()))}
-    if mine.get("control") is False:
+        own_settings = {**dict.fromkeys(ALPHAS, call.alpha), **own_settings}
+    instead = {name for option in (*own, *own_settings) for name in (option, *_INSTEAD.get(option, ()))}
+    if own.get("control") is False:
         instead.add("seeds")  # of the comparison that is not wanted
-    told, kept = ({}, {}) if call.config is None else read_config(call.config, instead)
-    _check_there(told.get("source"))
-    typed = "source" not in told or "source" in mine
-    return Asked(Told(**{**told, **mine}), call, {**kept, **own}, typed)  # type: ignore[arg-type]
+    earlier, earlier_settings = ({}, {}) if call.config is None else read_config(call.config, instead)
+    _check_there(earlier.get("source"))
+    return TrainRequest(
+        TrainOptions(**{**earlier, **own}),  # type: ignore[arg-type]
+        {**earlier_settings, **own_settings},
+        output=call.output,
+        resume=call.resume,
+        overwrite=call.overwrite,
+        dry_run=call.dry_run,
+        log=call.log or (),
+        report=call.report,
+        trusted="source" not in earlier or "source" in own,
+    )
 
 
 def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object], dict[str, object]]:
-    """(what the command was told, settings other than the defaults) of a run.
+    """(options of the command, settings other than the defaults) of a run.
 
     Args:
         path: A run folder, or its `config.json`.
@@ -90,16 +81,16 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
     estimator = content.get("estimator", "NGMClassifier")
     if estimator not in _ESTIMATORS:
         raise ValueError(f"{file} is of a {estimator}; ngm train has {' and '.join(_ESTIMATORS)}")
-    told = _checked(file, "command", content.get("command"), fields_of(Told), instead)
-    marked = told.get("validation_column") is not None
+    options = _checked(file, "command", content.get("command"), fields_of(TrainOptions), instead)
+    marked = options.get("validation_column") is not None
     found = _settings(file, content.get("settings"), {*instead, *(["validation"] if marked else [])})
     if "no_graph" in instead and found.get("recipe") == "strong":
         del found["recipe"]  # it needs a graph
     vectors = found.pop("word_vectors", None)
     if "command" not in content:  # a run of one's own, from Python
-        told = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
-        told |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
-    return told, found
+        options = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
+        options |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
+    return options, found
 
 
 def _check_there(source: object) -> None:

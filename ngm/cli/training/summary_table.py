@@ -1,117 +1,71 @@
-"""What there is to tell of a training, or of one that would be: as JSON, and as a short table."""
+"""Prints what there is to tell of a training, or of a dry run: as JSON, or as a short table."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import shlex
 from typing import cast
 
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table
 
 from ngm.cli.progress import metric_name, metric_value
-from ngm.cli.terminal import out
-from ngm.cli.training.config import Asked
-from ngm.cli.training.data import Data
-from ngm.cli.training.dry_run import Plan
-from ngm.cli.training.labels import TASKS
-from ngm.cli.training.options import SEPARATOR
-from ngm.cli.training.runs import Outcome, metric, value_of
+from ngm.cli.terminal import out, print_json
 from ngm.estimators.base import NGMEstimator
-from ngm.io.run_folder import JSON
 from ngm.recipes.settings import resolve
 from ngm.recipes.stacking import TeacherReport
+from ngm.workflow.options import TrainRequest
+from ngm.workflow.target_column import TASKS
+from ngm.workflow.training import DryRunResult, TrainResult
+from ngm.workflow.training_data import TrainingData
+from ngm.workflow.training_plan import TrainingPlan
+from ngm.workflow.training_runs import TrainingRuns, metric_of
 
 _CLASSES_SHOWN = 10
 _TEACHERS_SHOWN = 3
-_FILES = ("config.json", "history.jsonl", "metrics.json", "model.json", "weights.safetensors", "features.json")
-_FOLDERS = ("checkpoint/", "evidence/")
 
 
-def data_told(asked: Asked, data: Data, model: NGMEstimator) -> dict[str, JSON]:
-    """What was read, for `metrics.json` and `--json`."""
-    told, target = asked.told, data.target
-    unlabeled = int(target.unlabeled.sum())
-    graph: JSON = None
-    if data.joined is not None:
-        nodes, edges = data.joined.graph.num_nodes, data.joined.graph.num_edges
-        graph = {"nodes": nodes, "edges": edges, "origin": data.joined.origin}
-    nodes_made = data.features.nodes
-    return {
-        "source": told.source,
-        "text": told.text,
-        "columns": told.columns,
-        "input": None if nodes_made is None else nodes_made.how,
-        "features": data.read_as,
-        "encoder": None if data.encoding is None else data.encoding.name,
-        "label": data.label,
-        "id": data.id_column,
-        "task": target.task,
-        **({"label_names": list(target.names)} if target.names else {}),
-        **({"label_separator": told.label_separator} if told.label_separator not in (None, SEPARATOR) else {}),
-        "rows": len(data),
-        "labeled": len(data) - unlabeled,
-        "unlabeled": unlabeled,
-        "classes": cast(JSON, target.counts),
-        "graph": graph,
-        "network": str(model.network),
-        "recipe": model.recipe,
-        "recipe_followed": resolve(model).recipe,
-    }
+def show_training(result: TrainResult, request: TrainRequest, as_json: bool) -> None:
+    """Prints what was trained, and where it is."""
+    if as_json:
+        print_json(dict(result.summary))
+        return
+    use = use_of_graph(result.model, result.data.noun)
+    _print(data_facts(result.data, use) | training_facts(result.runs, result.data.noun, result.seconds))
+    if result.report is not None:
+        out.print(f"Report: {escape(str(result.report))}", highlight=False, soft_wrap=True)
+    next_ = escape(f"next: ngm predict {shlex.quote(str(result.folder))} {_new_rows(request)}")
+    out.print(f"Run folder: {escape(str(result.folder))}   ({next_})", highlight=False, soft_wrap=True)
 
 
-def outcome_told(outcome: Outcome, seconds: float) -> dict[str, JSON]:
-    """What became of the training."""
-    model = outcome.model
-    found = metric(model)
-    name, value = found if found is not None else (None, None)
-    plain = value_of(outcome.without[0]) if outcome.without else None
-    right = name == "accuracy"
-    return {
-        "weights": sum(p.numel() for p in model.network_.parameters()),
-        "epochs": model.n_iter_,
-        "best_epoch": model.history_.best_epoch,
-        "validation_rows": model.num_validation_,
-        "metric": name,
-        "value": value,
-        "value_without_graph": plain,
-        "accuracy": value if right else None,
-        "accuracy_without_graph": plain if right else None,
-        "seconds": round(seconds, 3),
-    }
+def show_dry_run(result: DryRunResult, request: TrainRequest, as_json: bool) -> None:
+    """Prints what would be trained."""
+    if as_json:
+        print_json(dict(result.summary))
+        return
+    use = planned_use_of_graph(result.plan, result.data.noun, len(result.data))
+    _print(data_facts(result.data, use) | plan_facts(result))
+    out.print("Nothing was written; leave out --dry-run to train.", highlight=False, soft_wrap=True)
 
 
-def files(asked: Asked, data: Data) -> list[str]:
-    """What a run folder would hold."""
-    logs = {"csv": "log.csv", "tensorboard": "tensorboard/"}
-    more = [logs[name] for name in dict.fromkeys(asked.call.log or [])]
-    more += ["features.safetensors"] if data.features.part.arrays() else []
-    report = ["report.html"] if asked.call.report else []
-    folder = asked.call.output
-    return [str(folder / name) + ("/" if name.endswith("/") else "") for name in (*_FILES, *_FOLDERS, *more, *report)]
+def _new_rows(request: TrainRequest) -> str:
+    """The end of the command that predicts new rows."""
+    options = request.options
+    if options.text is not None:
+        return f"new.csv --text {shlex.quote(options.text)}"
+    return "new.csv" if options.columns is not None else "links.csv"
 
 
-def plan_told(plan: Plan, asked: Asked, data: Data) -> dict[str, JSON]:
-    """What would become of it."""
-    runs = 2 * (asked.told.seeds or 1) if asked.told.control else 1
-    return {
-        **cast("dict[str, JSON]", asdict(plan)),
-        "seconds": round(plan.seconds * runs, 3),
-        "runs": runs,
-        "files": cast(JSON, files(asked, data)),
-    }
-
-
-def show(facts: dict[str, str]) -> None:
-    """A table of two columns."""
-    shown = Shown(show_header=False, box=None, pad_edge=False)
-    shown.add_column(no_wrap=True)
-    shown.add_column(overflow="fold")
+def _print(facts: dict[str, str]) -> None:
+    """Prints a table of two columns."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in facts.items():
-        shown.add_row(name, escape(value))
-    out.print(shown, highlight=False)
+        table.add_row(name, escape(value))
+    out.print(table, highlight=False)
 
 
-def facts_of_data(data: Data, use: str) -> dict[str, str]:
+def data_facts(data: TrainingData, use: str) -> dict[str, str]:
     """What was read, in words.
 
     Args:
@@ -122,15 +76,15 @@ def facts_of_data(data: Data, use: str) -> dict[str, str]:
     unlabeled = int(target.unlabeled.sum())
     facts = {
         "learned": f"{data.label} ({TASKS[target.task]})",
-        "from": data.read_as,
+        "from": data.description,
         "labelled": f"{len(data) - unlabeled:,} {noun}{_classes(target.counts)}",
         "unlabelled": f"{unlabeled:,} {noun}",
         "graph": "none",
     }
     if data.encoding is not None:
         facts["vectors"] = f"{data.encoding.name}: {data.encoding.reason}"
-    if data.joined is not None:
-        facts["graph"] = f"{data.joined.graph.num_edges:,} edges: {data.joined.origin}; {use}"
+    if data.row_graph is not None:
+        facts["graph"] = f"{data.row_graph.graph.num_edges:,} edges: {data.row_graph.origin}; {use}"
     return facts
 
 
@@ -142,9 +96,9 @@ def _classes(counts: dict[str, int]) -> str:
     return f" ({', '.join(shown)}{more})"
 
 
-def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, str]:
-    """What became of the training, in words."""
-    model = outcome.model
+def training_facts(runs: TrainingRuns, noun: str, seconds: float) -> dict[str, str]:
+    """What was trained, in words."""
+    model = runs.model
     weights = sum(p.numel() for p in model.network_.parameters())
     facts = {
         "network": f"{model.network}, {weights:,} weights, {_recipe(model)}",
@@ -152,14 +106,14 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
     }
     if model.teachers_ is not None:
         facts["teachers"] = _teachers(model.teachers_, "micro_f1" if model.task_ == "labels" else "accuracy")
-    if not outcome.without:
-        found = metric(model)
-        if found is not None:
-            facts[metric_name(found[0])] = f"{metric_value(*found)} on {_hidden(model, noun)}"
+    if not runs.without_graph:
+        metric = metric_of(model)
+        if metric is not None:
+            facts[metric_name(metric[0])] = f"{metric_value(*metric)} on {_hidden(model, noun)}"
         elif "teachers" not in facts:
             facts["accuracy"] = f"not measured: no {noun} were held out; --validation 0.2 holds out a fifth"
     else:
-        facts |= _compared(outcome, noun)
+        facts |= _comparison_facts(runs, noun)
     return facts | {"seconds": f"{seconds:.1f}"}
 
 
@@ -184,16 +138,16 @@ def _teachers(teachers: TeacherReport, name: str) -> str:
     return f"{score}; {teachers.weight_of_graphs:.0%} of the weight uses the graph; {of}: {largest}"
 
 
-def _compared(outcome: Outcome, noun: str) -> dict[str, str]:
+def _comparison_facts(runs: TrainingRuns, noun: str) -> dict[str, str]:
     """Both metrics, with their spread where there are several seeds."""
-    rows = cast("dict[str, dict[str, int]]", outcome.control()["control"])
+    rows = cast("dict[str, dict[str, int]]", runs.comparison()["control"])
     facts = {}
     for key, label in (("with_graph", None), ("without_graph", "without the graph")):
         row = rows[key]
         name, several = str(row["metric"]), row["seeds"] > 1
         value = metric_value(name, row["mean"], row["std"] if several else None)
         seeds = f" over {row['seeds']:,} seeds" if several else ""
-        facts[label or metric_name(name)] = f"{value}{seeds} on {_hidden(outcome.model, noun)}"
+        facts[label or metric_name(name)] = f"{value}{seeds} on {_hidden(runs.model, noun)}"
     return facts
 
 
@@ -212,21 +166,21 @@ def use_of_graph(model: NGMEstimator, noun: str) -> str:
     return edges
 
 
-def facts_of_plan(asked: Asked, data: Data, model: NGMEstimator, plan: Plan) -> dict[str, str]:
-    """What would happen, in words."""
-    told = plan_told(plan, asked, data)
+def plan_facts(result: DryRunResult) -> dict[str, str]:
+    """What would be trained, in words."""
+    plan, summary, noun = result.plan, result.summary, result.data.noun
     teachers = ", after the teachers" if plan.taught else ""
-    runs = f", for {told['runs']} trainings" if told["runs"] != 1 else ""
+    runs = f", for {summary['runs']} trainings" if summary["runs"] != 1 else ""
     return {
-        "network": f"{model.network}, {plan.weights:,} weights, {_recipe(model)}",
-        "validation": f"{plan.validation:,} {data.noun}, whose labels are hidden" if plan.validation else "none",
+        "network": f"{result.model.network}, {plan.weights:,} weights, {_recipe(result.model)}",
+        "validation": f"{plan.validation:,} {noun}, whose labels are hidden" if plan.validation else "none",
         "steps": f"{plan.steps:,} of {plan.batch_size:,} an epoch, {plan.epochs:,} epochs at most",
-        "time": f"roughly {_time(cast(float, told['seconds']))}{runs}{teachers}",
-        "would write": ", ".join(cast("list[str]", told["files"])),
+        "time": f"roughly {_time(cast(float, summary['seconds']))}{runs}{teachers}",
+        "would write": ", ".join(cast("list[str]", summary["files"])),
     }
 
 
-def use_planned(plan: Plan, noun: str, rows: int) -> str:
+def planned_use_of_graph(plan: TrainingPlan, noun: str, rows: int) -> str:
     """What would become of the graph."""
     if plan.taught:
         return f"teachers would label up to {rows:,} {noun} by it"

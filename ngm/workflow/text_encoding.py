@@ -1,4 +1,4 @@
-"""Vectors of the texts that `ngm train` reads: which encoder, why, and what teachers and the graph see of it."""
+"""Vectors of the texts of a training: which encoder makes them, why, and what teachers and the graph see of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.build.text import Rows
-from ngm.cli.terminal import download
+from ngm.io.fetch import Progress
 from ngm.text.encoders import Choice, choose_encoder, fit_encoder
 from ngm.text.words import words_of
 
 
 @dataclass(frozen=True, eq=False)
-class Encoding:
+class TextEncoding:
     """Vectors of all texts.
 
     Args:
@@ -35,14 +35,13 @@ class Encoding:
         return Rows(self.vectors, np.flatnonzero(silent), np.flatnonzero(zero & ~silent))
 
 
-def choose(name: str | None, texts: Sequence[str], quiet: bool) -> Choice:
+def choose(name: str | None, texts: Sequence[str], progress: Progress) -> Choice:
     """The encoder that was named, or the best that can be had; one that lacks its files is an error if named."""
-    with download(quiet) as progress:
-        if name is None:
-            return choose_encoder(texts, progress=progress)
-        return Choice(fit_encoder(name, texts, progress=progress), "as --encoder says")
+    if name is None:
+        return choose_encoder(texts, progress=progress)
+    return Choice(fit_encoder(name, texts, progress=progress), "as --encoder says")
 
 
-def texts_read_by(chosen: Choice | None) -> str:
+def reading_description(chosen: Choice | None) -> str:
     """What is being done, in words."""
     return "reading texts" if chosen is None else f"reading texts with {chosen.encoder.name}"

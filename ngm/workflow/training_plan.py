@@ -1,17 +1,15 @@
-"""`ngm train --dry-run`: everything but the training, of which a few steps are timed."""
+"""What a training would do and how long it would take: everything is checked, and a few of its steps are timed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from itertools import islice
+from dataclasses import dataclass, fields
 from typing import cast
 
 import torch
 from torch import Tensor
 
-from ngm.cli.training.data import Data
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.problem import Problem
@@ -20,19 +18,20 @@ from ngm.estimators.validation import HeldOut
 from ngm.io.run_folder import Run
 from ngm.objective import NGMLoss
 from ngm.sampling import EdgeLoader
-from ngm.training import Epoch, History, seeded
+from ngm.training import Epoch, History, train
+from ngm.workflow.training_data import TrainingData
 
-_TIMED = 3  # steps, after one to warm up
+_TIMED = 3  # steps, after one that is not timed
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What a training would do.
 
     Args:
         weights: Of the network.
         edges: LL, LU and UU edges that would be trained on.
-        taught: Whether teachers would label all rows first, which takes its own time.
+        taught: Whether teachers would label all rows first, which takes time of its own.
         validation: Rows to validate on.
         batch_size: Edges or rows in a step.
         steps: In an epoch.
@@ -50,7 +49,7 @@ class Plan:
     seconds: float
 
 
-def rehearsed(model: NGMEstimator, data: Data) -> Plan:
+def plan_training(model: NGMEstimator, data: TrainingData) -> TrainingPlan:
     """Checks all that `fit` checks and times a few steps; nothing is written.
 
     Args:
@@ -64,24 +63,24 @@ def rehearsed(model: NGMEstimator, data: Data) -> Plan:
         "overwrite": False,
     }
     tried = kind(**given)
-    tried.fit(data.x, data.target.y, graph=data.graph)  # views are for teachers, which are not rehearsed
-    return Plan(
+    tried.fit(data.x, data.target.y, graph=data.graph)  # views are for teachers, which are left out
+    return TrainingPlan(
         weights=sum(p.numel() for p in tried.network_.parameters()),
         edges=dict(tried.edges_by_kind_),
         taught=tried.settings_.recipe != "paper" and any(tried.graphs_used_) and all(tried.graphs_used_),
         validation=tried.num_validation_,
         batch_size=tried.settings_.batch_size,
-        steps=tried.steps,
+        steps=tried.num_steps,
         epochs=cast(int, tried.settings_.epochs),
-        seconds=tried.seconds_an_epoch * cast(int, tried.settings_.epochs),
+        seconds=tried.seconds_per_epoch * cast(int, tried.settings_.epochs),
     )
 
 
-class _Rehearsal(NGMEstimator):
-    """An estimator that times a few steps where others train."""
+class _DryRun(NGMEstimator):
+    """An estimator that trains for a few steps only, and times them."""
 
-    steps: int
-    seconds_an_epoch: float
+    num_steps: int
+    seconds_per_epoch: float
 
     def _train(
         self,
@@ -91,31 +90,42 @@ class _Rehearsal(NGMEstimator):
         run: Run | None,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
-        self.steps = len(loader)
-        self.settings_ = replace(self.settings_, epochs=self.settings_.epochs_of(self.steps))
-        self.network_.train()
-        walked = torch.optim.Adam(self.network_.parameters(), fused=True)
-        spent, started = [], time.perf_counter()
-        with seeded(self.seed):
-            for batch in islice(loader, _TIMED + 1):
-                cost = loss(self.network_, batch.to(self.device)).total
-                if cost.requires_grad:
-                    cost.backward()
-                walked.step()
-                spent.append(time.perf_counter() - started)
-                started = time.perf_counter()
+        self.num_steps = len(loader)
+        settings = self.settings_ = self.settings_.completed(self.num_steps, len(loader.labeled))
+
+        def train_steps(count: int) -> History:
+            return train(
+                self.network_,
+                loader,
+                loss,
+                epochs=1,
+                max_steps=count,
+                seed=self.seed,
+                optimizer=self.optimizer,
+                learning_rate=settings.learning_rate,
+                weight_decay=cast(float, settings.weight_decay),
+                clip=self.clip,
+                bfloat16=self.bfloat16,
+                average=settings.average,
+            )
+
+        history = train_steps(1)  # the first step takes longer than others
+        if history.stopped != "interrupted":
+            history = train_steps(_TIMED)
+        seconds = sum(epoch["seconds"] for epoch in history.epochs)
+        self.seconds_per_epoch = seconds / max(min(_TIMED, self.num_steps), 1) * self.num_steps
         if held_out.any:
+            started = time.perf_counter()
             self._logits(held_out.x)
-        self.seconds_an_epoch = sum(spent[1:] or spent) / max(len(spent[1:]), 1) * self.steps
-        self.seconds_an_epoch += time.perf_counter() - started
-        return History()
+            self.seconds_per_epoch += time.perf_counter() - started
+        return history
 
 
-class _Numbers(_Rehearsal, NGMRegressor):
+class _Numbers(_DryRun, NGMRegressor):
     pass
 
 
-class _Classes(_Rehearsal, NGMClassifier):
+class _Classes(_DryRun, NGMClassifier):
     def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
         return self._labelled_alike(problem.targets) if problem.graphs else (problem.targets, problem.labeled)
 

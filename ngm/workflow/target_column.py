@@ -1,4 +1,4 @@
-"""What is to be learned: a class, a number or several labels a row, found out where the user does not say."""
+"""The column to learn: a class, a number or several labels per row, detected where the user does not say."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm._spelling import first_of
-from ngm.cli.training.options import SEPARATOR, Task, Told
 from ngm.io.node_records import Evidence, label_set, labels_in
 from ngm.io.tables import Table
 from ngm.targets import ManyClassesWarning, encode_classes, plain, unlabeled_rows
 from ngm.workflow.label_columns import labels_of
+from ngm.workflow.options import SEPARATOR, Task, TrainOptions
 
 _MANY, _FEW = (
     20,
@@ -31,7 +31,7 @@ TASKS: dict[Task, str] = {"class": "one class a row", "number": "a number", "lab
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be learned.
+    """The values to learn.
 
     Args:
         task: Its kind.
@@ -63,29 +63,29 @@ class Target:
         return {str(name): count for name, count in zip(names.tolist(), counts.tolist(), strict=True)}
 
 
-def target_of(table: Table, name: str, told: Told) -> Target:
+def read_target(table: Table, name: str, options: TrainOptions) -> Target:
     """Reads the column of labels, and the one that marks validation rows.
 
     Args:
         table: Has both.
         name: Of the column of labels.
-        told: Says what kind they are, where the user knows.
+        options: Their kind, where the user gives it.
     """
     values = table.column(name)
-    values = values if told.task in ("class", "labels") else as_numbers(values)
+    values = values if options.task in ("class", "labels") else as_numbers(values)
     lists = values.dtype.kind == "O" and any(isinstance(v, list | tuple | np.ndarray) for v in values)
-    several = lists or told.label_separator is not None
+    several = lists or options.label_separator is not None
     fractions = values.dtype.kind == "f" and bool((values[np.isfinite(values)] % 1).any())
-    task: Task = cast(Task, told.task) or ("labels" if several else "number" if fractions else "class")
+    task: Task = cast(Task, options.task) or ("labels" if several else "number" if fractions else "class")
     if task == "labels":
-        target = _several(table, name, told.label_separator or SEPARATOR)
+        target = _several(table, name, options.label_separator or SEPARATOR)
     elif task == "number":
         target = Target(task, _numbers(table, name))
     else:
         target = Target(task, labels_of(table, name, values))
         _warn_of_minus_one(target.y)
-    if told.validation_column is not None:
-        target = _with_validation(target, table, told.validation_column)
+    if options.validation_column is not None:
+        target = _with_validation(target, table, options.validation_column)
     if task != "number":
         warnings.simplefilter("ignore", ManyClassesWarning)  # said below, with the remedy
         warnings.filterwarnings(
@@ -94,7 +94,7 @@ def target_of(table: Table, name: str, told: Told) -> Target:
         encode_classes(target.y, len(table))  # what is wrong with labels is said before the long part
     elif target.unlabeled.all():
         raise ValueError(f"column {name!r} of {table.name} has no number; give the column of what is to be learned")
-    if told.task is None and task == "class":
+    if options.task is None and task == "class":
         _warn_of_quantities(target, name)
     return target
 
@@ -191,22 +191,22 @@ def _with_validation(target: Target, table: Table, name: str) -> Target:
     return replace(target, y=y, held_out=rows)
 
 
-def in_words(evidence: Evidence, names: Sequence[str]) -> Evidence:
-    """The same evidence with the names of several labels, which the estimator knows by number.
+def with_label_names(records: Evidence, names: Sequence[str]) -> Evidence:
+    """The same records with the names of several labels, which the estimator knows by number.
 
     Args:
-        evidence: Says ["0", "2"] for the first and the third label.
+        records: Have ["0", "2"] for the first and the third label.
         names: Of the labels; none where there is one class or number a row.
     """
     if not names:
-        return evidence
+        return records
 
-    def said(values: NDArray[np.object_]) -> NDArray[np.object_]:
+    def named(values: NDArray[np.object_]) -> NDArray[np.object_]:
         out = np.empty(len(values), dtype=object)
         out[:] = [v and label_set([names[int(number)] for number in labels_in(v)]) for v in values.tolist()]
         return out
 
-    return replace(evidence, label=said(evidence.label), predicted=said(evidence.predicted))
+    return replace(records, label=named(records.label), predicted=named(records.predicted))
 
 
 def _warn_of_minus_one(y: NDArray[np.generic]) -> None:

@@ -1,0 +1,294 @@
+"""Predictions for a table or a graph folder, written to a file: what `ngm predict` does, for Python."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from ngm._spelling import first_of
+from ngm.estimators.base import NGMEstimator
+from ngm.estimators.persistence import load
+from ngm.features import Features, Odd
+from ngm.features.feature_rows import NOTHING, odd_rows
+from ngm.features.features import Strings
+from ngm.io.files import beside, is_graph_folder
+from ngm.io.run_folder import JSON, Run
+from ngm.io.tables.stream import Stream
+from ngm.text.readers import UnreadTextsWarning, reads_texts
+from ngm.workflow.prediction_files import check_output, written
+from ngm.workflow.prediction_items import Batch, Items, SourceOptions, items_of, opened
+from ngm.workflow.predictions import Predicted, predicted
+
+OnRows: TypeAlias = Callable[[int, "int | None", str], None]
+"""Called with (how many are done, how many there are if that is known, what they are called)."""
+_BATCH_SIZE = 4096  # rows
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """How the source is read and what is written of it.
+
+    Args:
+        text: Columns of texts; None where they are as in training, like the next four.
+        id: Column of ids.
+        label: Column of true labels, to compare with.
+        header: Whether the first line of a text file has names.
+        delimiter: Separates the fields of a text file.
+        all_classes: Whether each class has a column with its probability.
+        top: So many of the most probable classes.
+        spreadsheet_safe: Of .csv: whether texts that look like formulas are marked.
+    """
+
+    text: str | None = None
+    id: str | None = None
+    label: str | None = None
+    header: bool | None = None
+    delimiter: str | None = None
+    all_classes: bool = False
+    top: int = 1
+    spreadsheet_safe: bool = False
+
+
+@dataclass(frozen=True)
+class PredictResult:
+    """Predictions that are written.
+
+    Args:
+        output: The file.
+        count: How many rows or nodes were predicted.
+        noun: What they are called: texts, rows or nodes.
+        description: What was predicted, in words.
+        metric: Name of the score.
+        score: Its value on rows with a true label; None where there are none.
+        num_labeled: Rows with a true label.
+        notes: Rows that say nothing to the network, lines that were left out, labels that are unknown.
+        summary: What `ngm predict --json` prints.
+    """
+
+    output: Path
+    count: int
+    noun: str
+    description: str
+    metric: str
+    score: float | None
+    num_labeled: int
+    notes: Sequence[str]
+    summary: Mapping[str, JSON]
+
+
+def predict(
+    run: str | Path,
+    source: str | Path,
+    output: str | Path = "predictions.csv",
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    all_classes: bool = False,
+    top: int = 1,
+    spreadsheet_safe: bool = False,
+    on_rows: OnRows | None = None,
+) -> PredictResult:
+    """Gives each row of a table its class and how probable it is, or its number, and writes a file of them.
+
+    This is `ngm predict`: rows are read as they were in training, piece by piece, so a table may be larger than memory.
+    The network predicts alone, without the graph. A run that reads nothing but the graph takes a table of links: a new
+    node and a node of the training graph in each row.
+
+    Args:
+        run: Run folder, from `train` or `NGMClassifier.save`.
+        source: A table of n rows (CSV, TSV, Parquet, JSON lines, a DuckDB query), or a graph folder with n nodes.
+        output: File for the n predictions: .csv, .parquet or .jsonl.
+        text: Columns of texts; as in training by default.
+        id: Column of ids to keep; as in training by default.
+        label: Column of true labels, to compare with.
+        header: Whether the first line of a text file has names; detected by default.
+        delimiter: Separates the fields of a text file; detected by default.
+        all_classes: Add a column with the probability of each class.
+        top: So many of the most probable classes.
+        spreadsheet_safe: Of .csv: put ' before texts that a spreadsheet takes for formulas.
+        on_rows: Called every few thousand rows.
+
+    Returns:
+        Where the predictions are, how many, and how good where that is known.
+    """
+    options = PredictOptions(text, id, label, header, delimiter, all_classes, top, spreadsheet_safe)
+    return predict_with(Path(run), str(source), Path(output), options, on_rows)
+
+
+def predict_with(
+    folder: Path, source: str, output: Path, options: PredictOptions, on_rows: OnRows | None = None
+) -> PredictResult:
+    """Predicts as `predict` does, with the options in a record."""
+    started = time.perf_counter()
+    check_output(output, source, options.spreadsheet_safe)
+    model, data = load(folder), _training_data(folder)
+    names, separator = cast("list[str] | None", data.get("label_names")), str(data.get("label_separator") or ";")
+    predictions = predicted(model, options.all_classes, options.top, names, separator)
+    with _spill(output) as spill:
+        trained_id = cast("str | None", data.get("id"))
+        read = SourceOptions(options.id, options.label, trained_id, options.delimiter, options.header, spill)
+        trained_text = cast("str | None", data.get("text"))
+        items = _open_items(folder, source, model, options.text or trained_text, options.text, read)
+        progress = _Progress(items, predictions, options.label)
+        _check_key(items, predictions, options.id)
+        if on_rows is not None:
+            on_rows(0, items.total, items.things)
+        with written(output, [items.key, *predictions.columns], options.spreadsheet_safe) as write:
+            for batch in items.batches(_BATCH_SIZE):
+                write([batch.ids, *progress.predict(model, batch)])
+                if on_rows is not None:
+                    on_rows(progress.count, items.total, items.things)
+    return progress.result(output, time.perf_counter() - started)
+
+
+@contextmanager
+def _spill(output: Path) -> Iterator[Path]:
+    """A place beside the output for what does not fit into memory."""
+    spill = beside(output, "spill")
+    try:
+        yield spill
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+# What is read
+
+
+def _training_data(folder: Path) -> dict[str, JSON]:
+    """What `ngm train` knew of the data; nothing where a run was trained in Python."""
+    run = Run.open(folder)
+    data = run.read("metrics.json").get("data")
+    if data is None and "command" in run.read("config.json"):
+        raise ValueError(
+            f"{folder} has no account of its data: ngm train was killed before it was done; run the same command again "
+            "with --resume"
+        )
+    return data if isinstance(data, dict) else {}
+
+
+def _open_items(
+    folder: Path, source: str, model: NGMEstimator, text: str | None, given: str | None, read: SourceOptions
+) -> Items:
+    """What is predicted; `text` are the columns of texts to read, `given` those that the user named."""
+    features = Features.open(Run.open(folder))
+    if features is not None and features.nodes is not None and is_graph_folder(source):
+        _refuse_text(folder, features, given)
+        return items_of(source, None, features, read)
+    if features is None and not reads_texts(model.network):
+        raise ValueError(
+            f"{folder} was trained in Python, and nothing in it says how x is made from a table; use "
+            f"ngm.load({str(folder)!r}).predict(x)"
+        )
+    stream = opened(source, read)
+    if features is None:
+        if text is None:
+            raise ValueError(f"give --text; the columns of {stream.name} are {', '.join(stream.query.columns)}")
+        features = Features("text", Strings(_names(text, stream)))
+    elif given is not None:
+        _refuse_text(folder, features, given)
+        features = replace(features, part=replace(features.part, names=_names(given, stream)))  # type: ignore[type-var]
+    _check_width(folder, features, model)
+    return items_of(source, stream, features, read)
+
+
+def _names(given: str, stream: Stream) -> tuple[str, ...]:
+    """The columns that a user named, several of them with commas between."""
+    return (given,) if given in stream.query.columns else tuple(name.strip() for name in given.split(","))
+
+
+def _refuse_text(folder: Path, features: Features, given: str | None) -> None:
+    if given is not None and features.kind not in ("text", "words", "vectors"):
+        reads = "the graph" if features.kind == "graph" else f"the columns {', '.join(features.names)}"
+        raise ValueError(f"--text is {given!r}, but {folder} reads {reads}; leave it out")
+
+
+def _check_width(folder: Path, features: Features, model: NGMEstimator) -> None:
+    width = getattr(model, "n_features_in_", None)
+    if features.width is not None and width is not None and features.width != width:
+        raise ValueError(
+            f"{folder}/features.json makes rows of {features.width:,} numbers, the network takes {width:,}; train again"
+        )
+
+
+def _check_key(items: Items, predictions: Predicted, id_column: str | None) -> None:
+    key = items.key.name
+    if key in [column.name for column in predictions.columns]:
+        named = f"--id is {key!r}" if id_column else f"ids are in column {key!r}"
+        raise ValueError(f"{named}, which is what a column of the output is called; give another column as --id")
+
+
+# What is counted
+
+
+@dataclass
+class _Progress:
+    """What was predicted so far."""
+
+    items: Items
+    predictions: Predicted
+    label: str | None
+    count: int = 0
+    odd: dict[tuple[str, str], tuple[int, list[object]]] = field(default_factory=dict)
+
+    def predict(self, model: NGMEstimator, batch: Batch) -> list[Sequence[object]]:
+        """Columns of the output for some more rows."""
+        made = batch.made
+        some = list(made.odd)
+        if isinstance(made.x, list):
+            silent = model.reader_.unread(model.reader_.read(made.x))
+            some += [Odd(silent + self.count, f"have no {model.reader_.knows}", NOTHING)] if len(silent) else []
+        for odd in some:
+            self._add(odd, batch)
+        self.count += len(batch.ids)
+        with warnings.catch_warnings():  # noted at the end, with the numbers that the rows have in the table
+            warnings.simplefilter("ignore", UnreadTextsWarning)
+            return self.predictions.take(made.x, batch.truth)
+
+    def _add(self, odd: Odd, batch: Batch) -> None:
+        count, first = self.odd.get((odd.have, odd.so), (0, []))
+        rows = odd.rows[: 3 - len(first)].tolist()
+        examples = [batch.ids[row] for row in rows] if self.items.things == "nodes" else rows
+        self.odd[odd.have, odd.so] = (count + len(odd.rows), [*first, *examples])
+
+    def result(self, output: Path, seconds: float) -> PredictResult:
+        """All that was predicted."""
+        name, score, known = self.predictions.score()
+        scored: dict[str, JSON] = {} if self.label is None else {_json_name(name): score, "labeled": known}
+        counts: dict[str, JSON] = {self.items.things: self.count, **self.predictions.as_json(), **scored}
+        notes = self._notes()
+        summary = {"predictions": str(output), **counts, "seconds": round(seconds, 3), "notes": cast(JSON, list(notes))}
+        return PredictResult(
+            output=output,
+            count=self.count,
+            noun=self.items.things,
+            description=self.predictions.summary(),
+            metric=name,
+            score=None if self.label is None else score,
+            num_labeled=known,
+            notes=notes,
+            summary=summary,
+        )
+
+    def _notes(self) -> list[str]:
+        """Which rows tell nothing, lines that did not fit, labels that are none."""
+        things = self.items.things
+        notes = [odd_rows(n, self.count, first, things, *why) for why, (n, first) in self.odd.items()]
+        if self.predictions.strange:
+            names = first_of([repr(name) for name in self.predictions.strange])
+            notes.append(f"the run knows no such labels as {names} of column {self.label!r}; they count as wrong")
+        if self.label is not None and not self.predictions.score()[2]:
+            notes.append(f"column {self.label!r} has no label in any row, so nothing can be compared")
+        return notes + self.items.notes()
+
+
+def _json_name(score: str) -> str:
+    return score.lower().replace("-", "_")
