@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 IMPORTED = (  # what commands import when they need it, and `ngm.cli` does not
     "ngm.cli",
-    "ngm.cli.predict_execution",
-    "ngm.cli.training.execution",
+    "ngm.workflow.prediction",
+    "ngm.workflow.training",
     "ngm.estimators.co_training",
     "ngm.estimators.self_training",
     "ngm.io.tables",
