@@ -31,7 +31,7 @@ from ngm.networks.tap import tap
 from ngm.propagation.kernel import Shares, hop, walk_shares
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.rows import take_rows
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Lecture:
                 p = log_p[:, len(seeds) :].exp()  # (views, pool, C)
                 agreed = _sharpened(p.detach().mean(dim=0), how.temperature)
                 agreement = (p - agreed).square().sum(dim=2).mean()
-                _step(adam, supervised + how.agreement * min(1.0, step / how.warmup) * agreement)
+                optimizer_step(adam, supervised + how.agreement * min(1.0, step / how.warmup) * agreement)
         network.eval()
         with torch.no_grad():
             _, layers = tap(network, _as_rows(self.x), ["hidden.0.linear"])
@@ -199,7 +199,7 @@ class Lecture:
                 supervised = -(self.targets[seeds] * log_p).sum(dim=1).mean()
                 at, off = place[len(seeds) :], joined.numel()
                 pulled = embedding_loss(read["last_hidden"], at[:off].view(2, -1), at[off:].view(2, -1), how.margin)
-                _step(adam, supervised + pulled)
+                optimizer_step(adam, supervised + pulled)
         network.eval()
         with torch.no_grad():
             return hop(shares, torch.softmax(network(_as_rows(self.x)), dim=1), how.restart, how.hops)
@@ -207,12 +207,6 @@ class Lecture:
 
 def _adam(network: FFNN, rate: float, decay: float) -> torch.optim.Adam:
     return torch.optim.Adam(network.train().parameters(), lr=rate, weight_decay=decay, fused=True)
-
-
-def _step(adam: torch.optim.Adam, cost: Tensor) -> None:
-    adam.zero_grad(set_to_none=True)
-    cost.backward()  # type: ignore[no-untyped-call]
-    adam.step()
 
 
 class Walker:

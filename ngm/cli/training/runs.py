@@ -19,7 +19,7 @@ from ngm.cli.training.config import Asked
 from ngm.cli.training.data import Data
 from ngm.cli.training.options import FEW_LABELS, SHARE, Told
 from ngm.distributed import rank_and_world
-from ngm.estimators.base import NGMEstimator
+from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.control import without_graph
 from ngm.estimators.regressor import NGMRegressor
@@ -28,7 +28,6 @@ from ngm.io.files import is_graph_folder
 from ngm.io.run_folder import JSON, Run
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.networks.input_scaling import Table
-from ngm.recipes.settings import resolve
 from ngm.training import Epoch
 
 OnEpoch = Callable[[Epoch], None]
@@ -94,7 +93,7 @@ def estimator(asked: Asked, data: Data) -> NGMEstimator:
     given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
     call = asked.call
     model = kind(**given, folder=call.output, resume=call.resume, overwrite=call.overwrite)  # type: ignore[arg-type]
-    model._recomputed = _recomputed(told, data)
+    model.recomputed = _recomputed(told, data)
     return model
 
 
@@ -139,7 +138,7 @@ def train(model: NGMEstimator, data: Data, asked: Asked) -> Outcome:
 
 def views_of(model: NGMEstimator, data: Data) -> dict[str, Table] | None:
     """What the teachers of the model look at beside x; None where it has no teachers that do."""
-    return data.views if data.graph is not None and resolve(model).recipe == "auto" else None
+    return data.views if data.graph is not None and followed_recipe(model) == "auto" else None
 
 
 def fit(

@@ -16,9 +16,8 @@ from ngm.cli.training.dry_run import Plan
 from ngm.cli.training.labels import TASKS
 from ngm.cli.training.options import SEPARATOR
 from ngm.cli.training.runs import Outcome, metric, value_of
-from ngm.estimators.base import NGMEstimator
+from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.io.run_folder import JSON
-from ngm.recipes.settings import resolve
 from ngm.recipes.stacking import TeacherReport
 
 _CLASSES_SHOWN = 10
@@ -55,7 +54,7 @@ def data_told(asked: Asked, data: Data, model: NGMEstimator) -> dict[str, JSON]:
         "graph": graph,
         "network": str(model.network),
         "recipe": model.recipe,
-        "recipe_followed": resolve(model).recipe,
+        "recipe_followed": followed_recipe(model),
     }
 
 
@@ -165,7 +164,7 @@ def facts_of_outcome(outcome: Outcome, noun: str, seconds: float) -> dict[str, s
 
 def _recipe(model: NGMEstimator) -> str:
     """The recipe, and which one is followed in its place."""
-    followed = resolve(model).recipe
+    followed = followed_recipe(model)
     return f"recipe {model.recipe}" + (f" ({followed} for numbers)" if followed != model.recipe else "")
 
 
