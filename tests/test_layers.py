@@ -145,6 +145,56 @@ def test_the_list_names_each_layer_once_and_none_that_is_gone() -> None:
     assert set(LAYERS) == there
 
 
+def private_names(tree: ast.AST) -> set[str]:
+    """Names with one underscore that a module defines: functions, classes, attributes, fields."""
+    names = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    names |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+    names |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+def private_reads(root: Path) -> list[str]:
+    """Where a module of a package reads what another keeps to itself; what an object does with its own is its own."""
+    trees = {module_name(f, root): ast.parse(f.read_text(encoding="utf-8")) for f in sorted(root.rglob("*.py"))}
+    defined = {module: private_names(tree) for module, tree in trees.items()}
+    found: list[str] = []
+    for module, tree in trees.items():
+        others = set().union(*(names for other, names in defined.items() if other != module)) - defined[module]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == root.name:
+                names = [a.name for a in node.names if f"{node.module}.{a.name}" not in trees and a.name[0] == "_"]
+                found += [f"{module}, line {node.lineno}: {node.module}.{name}" for name in names if name[:2] != "__"]
+            if isinstance(node, ast.Attribute) and node.attr in others and ast.unparse(node.value) not in _OWN:
+                found.append(f"{module}, line {node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+_OWN = ("self", "cls", "super()")
+
+
+def test_no_module_reads_the_private_members_of_another() -> None:
+    assert private_reads(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("from pack.base import _hidden", "pack.base._hidden"),
+        ("from pack import base\nbase._hidden()", "base._hidden"),
+        ("def f(thing):\n    return thing._field", "thing._field"),
+        ("class C:\n    def f(self):\n        return self._field", None),
+        ("import os\nos._exit", None),
+        ("from pack import _base", None),
+    ],
+)
+def test_a_read_of_a_private_member_is_found(package: Path, source: str, read: str | None) -> None:
+    base = "def _hidden():\n    pass\n\n\nclass C:\n    def f(self):\n        self._field = 1\n"
+    (package / "base.py").write_text(base, encoding="utf-8")
+    (package / "_base.py").write_text("", encoding="utf-8")
+    (package / "top.py").write_text(source + "\n", encoding="utf-8")
+    assert [where.split(": ")[1] for where in private_reads(package)] == ([] if read is None else [read])
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A package in the order base, tools (two modules), top, on which to try the rule itself."""

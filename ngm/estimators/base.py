@@ -95,9 +95,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.graphs_used_, self.teachers_ = list(problem.graphs_used), problem.teachers
             loader = self._loader(rows, problem, loss, rank, world)
             warn_of_idle_graph(loader, loss, problem.graphs)
-            loss = edge_loss(
-                parameters, self.settings_, problem
-            )  # as many steps, without the edges of graphs that are not used
+            # as many steps as with all graphs, without edge terms of those that are not used
+            loss = edge_loss(parameters, self.settings_, problem)
             with persistence.lock(self.folder, rank, create=True):
                 leads = rank == 0
                 run = None if self.folder is None else persistence.begin(type(self).__name__, parameters, data, leads)

@@ -20,15 +20,15 @@ from ngm.distributed import from_first, rank_and_world
 from ngm.estimators.parameters import Parameters, alphas_given
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.objective import NGMLoss
-from ngm.recipes.auto import soft_targets, weight_of_taught
+from ngm.recipes.auto import soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Floats
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import TeacherReport
-from ngm.recipes.strong_teachers import taught
-from ngm.recipes.text_training import own_views, shown_texts, text_targets
+from ngm.recipes.strong_teachers import strong_soft_labels
+from ngm.recipes.text_training import augmented_texts, own_views, text_targets
 from ngm.rows import Inputs
 from ngm.task import ClassTask
 from ngm.text.readers import Reader, Texts
@@ -54,7 +54,7 @@ class Recipe:
             reader: Has read them, if they are texts.
         """
         parameters = self.parameters
-        return shown_texts(inputs, reader, parameters.thesaurus, self.settings.cut, parameters.seed)
+        return augmented_texts(inputs, reader, parameters.thesaurus, self.settings.cut, parameters.seed)
 
     def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
         """The problem with `graphs_used`: all graphs where alphas were given, else those that are informative.
@@ -106,7 +106,7 @@ class Auto(Recipe):
         if not problem.used_graphs:
             return problem
         labels, labeled, teachers = self._soft_labels(problem)
-        weight = weight_of_taught(problem.sample_weight, problem.labeled)
+        weight = soft_label_weights(problem.sample_weight, problem.labeled)
         labeled = _without_held_out_texts(problem, labeled)
         return replace(problem, targets=labels, labeled=labeled, sample_weight=weight, teachers=teachers)
 
@@ -157,7 +157,9 @@ class Strong(Recipe):
             soft, mask = text_targets(inputs.strings, targets, labeled, problem.used_graphs, count, vectors)
             mask = mask & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
         else:
-            soft, mask = taught(cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.parameters.seed)
+            soft, mask = strong_soft_labels(
+                cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.parameters.seed
+            )
         return from_first(soft), from_first(mask)
 
     def _check(self, problem: Problem) -> None:
