@@ -93,6 +93,17 @@ def fits() -> dict[str, Callable[[], str]]:
         "charcnn, strong": lambda: proba(
             classifier(network="charcnn", recipe="strong", epochs=2), strings, topics, text_graph, inputs=strings
         ),
+        "auto": lambda: proba(ngm.NGMClassifier(epochs=5), x, y, graph),
+        "auto, several labels": lambda: proba(ngm.NGMClassifier(epochs=5), x, several, graph),
+        "auto, charcnn": lambda: proba(
+            ngm.NGMClassifier(network="charcnn", epochs=2), strings, topics, text_graph, inputs=strings
+        ),
+        "auto, weights, validation": lambda: digest(
+            ngm.NGMClassifier(epochs=5, validation=0.2).fit(x, y, graph, np.linspace(1, 2, 400)).predict_proba(x)
+        ),
+        "regression, validation": lambda: digest(
+            ngm.NGMRegressor(epochs=5, validation=0.2, alpha_ll=0.1).fit(x, numbers, graph).predict(x)
+        ),
         "self-training": lambda: digest(ngm.SelfTraining(classifier(epochs=3)).fit(x, y, graph=graph).predict_proba(x)),
         "co-training": lambda: digest(ngm.CoTraining(classifier(epochs=3)).fit(x, y, graph=graph).predict_proba(x)),
         "label propagation": lambda: digest(ngm.LabelPropagation().fit(x, y, graph=graph).distributions()),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ngm.estimators.classifier import NGMClassifier
     from ngm.estimators.co_training import CoTraining
     from ngm.estimators.control import without_graph
-    from ngm.estimators.persistence import load
+    from ngm.estimators.loading import load
     from ngm.estimators.regressor import NGMRegressor
     from ngm.estimators.self_training import SelfTraining
     from ngm.estimators.validation import LabeledKFold
@@ -90,7 +90,7 @@ _HOMES = {  # the same as above, for Python itself
     "diagnose": "ngm.diagnosis.diagnose",
     "knn_graph": "ngm.build",
     "knowledge_graph": "ngm.build",
-    "load": "ngm.estimators.persistence",
+    "load": "ngm.estimators.loading",
     "open_graph": "ngm.io.graph_data",
     "read_graph": "ngm.io.graph_data",
     "read_table": "ngm.io.tables",

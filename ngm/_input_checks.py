@@ -37,6 +37,14 @@ def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:
     return cast("list[Graph]", graphs)
 
 
+def check_graph_sizes(graphs: Sequence[Graph], rows: int) -> None:
+    """Refuses graphs that have not one node per row of x."""
+    for i, graph in enumerate(graphs):
+        if graph.num_nodes != rows:
+            which = f"graph {i}" if len(graphs) > 1 else "graph"
+            raise ValueError(f"{which} has {graph.num_nodes} nodes, x has {rows} rows; a node is a row of x")
+
+
 def one_graph(graphs: Sequence[Graph]) -> Graph:
     """All edges of several graphs over the same nodes, direction aside; an edge in several has its largest weight."""
     if len(graphs) == 1:

@@ -293,27 +293,39 @@ class NGMLoss(nn.Module):
         """
         if self._checked is not None and self._checked[0] is network and self._checked[1] == totals:
             return
+        self.check_graphs(network, totals.directed)
         for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
-            if regularizer.kinds or regularizer.layer is not None:
-                check_layer(network, regularizer.layer_name)
             if not regularizer.kinds or not totals.directed:
                 continue  # without a graph: labelled nodes only
-            if not 0 <= g < len(totals.directed):
-                raise ValueError(
-                    f"a regularizer is for graph {g}, the loader has {len(totals.directed)}; "
-                    "give the loader a graph per regularizer, or name it: Regularizer(graph=0, ...)"
-                )
-            if regularizer.influence != "both" and not totals.directed[g]:
-                raise ValueError(
-                    f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
-                    "source; make the graph with directed=True, or leave influence at 'both'"
-                )
             if regularizer.negatives > 0 and any(totals.num_edges[g]) and not any(totals.negatives[g : g + 1]):
                 raise ValueError(
                     f"a regularizer has negatives={regularizer.negatives:g}, but the loader draws no negative pairs of "
                     f"graph {g}; make it with EdgeLoader(..., negatives=loss.negatives)"
                 )
         self._checked = network, totals
+
+    def check_graphs(self, network: nn.Module, directed: Sequence[bool]) -> None:
+        """Refuses layers that the network does not have, and an influence that a graph cannot have.
+
+        Args:
+            network: Has the layers that regularizers name.
+            directed: For each graph, whether its edges have a direction; empty without a graph.
+        """
+        for g, regularizer in zip(self.graphs, self.regularizers, strict=True):
+            if regularizer.kinds or regularizer.layer is not None:
+                check_layer(network, regularizer.layer_name)
+            if not regularizer.kinds or not directed:
+                continue
+            if not 0 <= g < len(directed):
+                raise ValueError(
+                    f"a regularizer is for graph {g}, the loader has {len(directed)}; "
+                    "give the loader a graph per regularizer, or name it: Regularizer(graph=0, ...)"
+                )
+            if regularizer.influence != "both" and not directed[g]:
+                raise ValueError(
+                    f"influence is {regularizer.influence!r}, but graph {g} is undirected: its edges have no "
+                    "source; make the graph with directed=True, or leave influence at 'both'"
+                )
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm._arguments import as_numbers, short_repr, whole_number
+from ngm._input_checks import check_graph_sizes
 from ngm._node_targets import as_targets, class_sides, labeled_nodes, node_weights
 from ngm.choices import Labels, Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
@@ -338,10 +339,7 @@ def _as_mask(labeled: ArrayLike | Tensor, rows: int) -> Tensor:
 def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, rank: int, world: int) -> None:
     if len(y) != rows:
         raise ValueError(f"x has {rows} rows, y has {len(y)}; give a target per row, -1 or NaN if unlabelled")
-    for i, graph in enumerate(graphs):
-        if graph.num_nodes != rows:
-            which = f"graph {i}" if len(graphs) > 1 else "graph"
-            raise ValueError(f"{which} has {graph.num_nodes} nodes, x has {rows} rows; a node is a row of x")
+    check_graph_sizes(graphs, rows)
     whole_number("batch_size", batch_size, least=1)
     if not 0 <= rank < world:
         raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")

@@ -1,4 +1,4 @@
-"""Targets as users write them: which rows are unlabelled, classes, label sets and label distributions.
+"""Targets as users write them: which rows are unlabelled, classes, label sets, label distributions and numbers.
 
 Unlabelled rows are marked with -1, None, NaN, pandas' NA or NaT, or are masked. numpy and pandas turn such marks into
 strings when they put them beside strings, so the strings in `UNLABELED_STRINGS` mark unlabelled rows too, in every kind
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ngm import _arguments
 
-Task = Literal["classes", "labels", "soft"]
+TaskName = Literal["classes", "labels", "soft", "numbers"]
 UNLABELED_STRINGS = (
     "-1",
     "-1.0",
@@ -35,6 +35,10 @@ UNLABELED_STRINGS = (
 
 class UnlabeledStringWarning(UserWarning):
     """Strings that may have been meant as a class are read as unlabelled."""
+
+
+class PartlyLabeledWarning(UserWarning):
+    """Rows with a number in some columns of y only count as unlabelled."""
 
 
 class ManyClassesWarning(UserWarning):
@@ -52,7 +56,7 @@ class Encoded:
         classes: (C,) what the indices stand for.
     """
 
-    task: Task
+    task: TaskName
     targets: Tensor
     labeled: Tensor
     classes: NDArray[np.generic]
@@ -180,6 +184,52 @@ def _encode_rows(array: NDArray[np.generic]) -> Encoded:
             "(soft labels); a row of -1 is unlabelled"
         )
     return Encoded("soft", torch.from_numpy(values), labeled, classes)
+
+
+def encode_numbers(y: ArrayLike, rows: int) -> tuple[NDArray[np.float64], bool]:
+    """Reads numbers.
+
+    Args:
+        y: (n,) or (n, T), NaN, None or NA = unlabelled.
+        rows: Number of rows of x.
+
+    Returns:
+        ((n, T) numbers, whether there were several columns).
+    """
+    array = check_length(y, rows)
+    many = array.ndim == 2 and array.shape[1] > 1
+    try:
+        numbers = without_missing(array if many else column_or_1d(array, warn=True)).astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"y holds {_not_a_number(array)!r}; give numbers, NaN where unlabelled") from None
+    infinite = np.argwhere(np.isinf(numbers))
+    if len(infinite):
+        raise ValueError(f"y{infinite[0].tolist()} is infinity (Input y contains infinity); give finite numbers or NaN")
+    return numbers.reshape(rows, -1), many
+
+
+def complete_rows(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(n,) mask of the rows without a NaN; warns of those that have both NaN and numbers."""
+    missing = np.isnan(numbers)
+    partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+    if len(partly):
+        columns = numbers.shape[1]
+        warnings.warn(
+            f"{len(partly):,} of {len(numbers):,} rows of y have a number in some of their {columns} columns only (row "
+            f"{partly[0]} is the first) and count as unlabelled; fill in the others, or fit a regressor per column",
+            PartlyLabeledWarning,
+            stacklevel=3,
+        )
+    return np.asarray(~missing.any(axis=1))
+
+
+def _not_a_number(y: NDArray[np.generic]) -> object:
+    for value in y.ravel().tolist():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return value
+    return y.dtype.name
 
 
 def labeled_accuracy(predicted: NDArray[np.generic], y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

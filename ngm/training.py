@@ -218,6 +218,13 @@ def _facts(network: nn.Module, loader: EdgeLoader, epochs: int, seed: int) -> di
     }
 
 
+def optimizer_step(optimizer: torch.optim.Optimizer, cost: Tensor) -> None:
+    """One step down the gradient of a cost, for short trainings outside `train`: one process, no clipping."""
+    optimizer.zero_grad(set_to_none=True)
+    cost.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
 @contextmanager
 def seeded(seed: int, step: int = 0) -> Iterator[None]:
     """Makes torch's global generator (dropout, initialisation) repeatable inside, and puts it back after."""

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from ngm import Graph
 from ngm.cli.terminal import app
 from ngm.datasets import Dataset
-from ngm.recipes.strong_teachers import Lesson
+from ngm.recipes.strong_teachers import TeacherConfig
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "benchmarks" / "compared"
@@ -169,8 +169,8 @@ QUICK = "epochs=60"  # of 500 and 100
 @pytest.fixture
 def quick_teachers(monkeypatch: pytest.MonkeyPatch) -> None:
     """One teacher of a kind, 30 steps each."""
-    lesson = partial(Lesson, walkers=1, embedders=1, steps=30, embedder_steps=30)
-    monkeypatch.setattr("ngm.recipes.strong_teachers.Lesson", lesson)
+    config = partial(TeacherConfig, walkers=1, embedders=1, steps=30, embedder_steps=30)
+    monkeypatch.setattr("ngm.recipes.strong_teachers.TeacherConfig", config)
 
 
 @pytest.mark.usefixtures("quick_teachers")

@@ -49,7 +49,7 @@ def test_it_is_what_one_would_write_by_hand() -> None:
 
 def test_of_the_strong_recipe_it_keeps_the_network_and_its_steps_and_not_the_teachers() -> None:
     model = NGMClassifier(recipe="strong", batch_size=10, validation=0.2, word_vectors="vectors.txt")
-    model.settings_ = replace(resolve(model), epochs=50, weight_decay=0.02)  # as fit leaves them
+    model.settings_ = replace(resolve(model, "classes"), epochs=50, weight_decay=0.02)  # as fit leaves them
     model.steps_per_epoch_, model.n_iter_ = 6, 50
     control = without_graph(model, Y)
     assert (control.recipe, control.word_vectors) == ("paper", None)

@@ -122,7 +122,7 @@ def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_an
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_recorder, "MOST", 20)
-    monkeypatch.setattr(node_recorder, "LEAST_APART", 5)
+    monkeypatch.setattr(node_recorder, "MIN_VALIDATION", 5)
     texts, y = [f"a {'good' if i % 2 else 'bad'} day {i}" for i in range(12)], np.array(["bad", "good"] * 6)
     new = [f"a {'good' if i % 2 else 'bad'} night {i}" for i in range(30)]
     kept = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -12,6 +11,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
+from ngm.estimators.network_factory import make_network
 from ngm.recipes.settings import resolve
 from tests.conftest import Problem, make_problem, random_graph
 from tests.rank_programs import batch_gradients
@@ -188,9 +188,7 @@ def test_without_alphas_training_is_equation_1_step_by_step(problem: Problem) ->
         problem.x, problem.y, graph=problem.graph
     )
     plain = NGMClassifier(epochs=1, **{k: v for k, v in settings.items() if k != "epochs"})
-    plain.classes_, plain.dtype_ = np.arange(3), torch.float64
-    plain.settings_ = resolve(plain)
-    network = plain._make_network(6, 3)
+    network = make_network(plain, resolve(plain, "classes"), (6, 3), torch.float64)
     steps = torch.optim.Adam(network.parameters(), lr=1e-3)
     loader = EdgeLoader(problem.x, problem.y, None, batch_size=4, seed=2, dtype=torch.float64)
     for _ in range(5):

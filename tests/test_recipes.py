@@ -12,10 +12,10 @@ from ngm.recipes.settings import RECIPES, resolve
 
 
 def test_what_the_estimator_leaves_open_is_as_the_recipe_says() -> None:
-    assert resolve(NGMClassifier()) == RECIPES["auto"]
+    assert resolve(NGMClassifier(), "classes") == RECIPES["auto"]
     for name in RECIPES:
-        assert resolve(NGMClassifier(recipe=name)) == RECIPES[name]
-        assert resolve(NGMClassifier(recipe=name)).recipe == name
+        assert resolve(NGMClassifier(recipe=name), "classes") == RECIPES[name]
+        assert resolve(NGMClassifier(recipe=name), "classes").recipe == name
 
 
 def test_auto_is_the_default_of_estimators_and_of_the_command_alike() -> None:
@@ -25,8 +25,8 @@ def test_auto_is_the_default_of_estimators_and_of_the_command_alike() -> None:
 
 
 def test_numbers_have_no_teachers_so_auto_is_paper_there(data) -> None:
-    assert resolve(NGMRegressor()) == resolve(NGMRegressor(recipe="paper"))
-    assert resolve(NGMRegressor()).recipe == "paper"
+    assert resolve(NGMRegressor(), "numbers") == resolve(NGMRegressor(recipe="paper"), "numbers")
+    assert resolve(NGMRegressor(), "numbers").recipe == "paper"
     x, _, graph = data
     y = np.where(np.arange(30) < 12, x[:, 0], np.nan)
     found = [NGMRegressor(hidden=(4,), epochs=2, **given).fit(x, y, graph=graph) for given in ({}, {"recipe": "paper"})]
@@ -63,7 +63,9 @@ def test_an_alpha_of_edges_that_teachers_leave_none_of_is_warned_of(data) -> Non
 
 
 def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
-    found = resolve(NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, input_scaling="none"))
+    found = resolve(
+        NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, input_scaling="none"), "classes"
+    )
     assert (found.dropout, found.alpha_uu, found.epochs, found.input_scaling) == (
         0.0,
         [0.1, 0.2],

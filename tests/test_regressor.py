@@ -12,7 +12,8 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 
 from ngm import Graph, LabeledKFold, NGMRegressor, load
-from ngm.estimators.regressor import PartlyLabeledWarning
+from ngm.estimators.base import trained_model
+from ngm.targets import PartlyLabeledWarning
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
 N = 24
@@ -101,9 +102,9 @@ def test_numbers_far_from_0_keep_their_differences(tmp_path: Path) -> None:
     np.testing.assert_allclose(model.predict(X) - 1.7e9, near.predict(X), atol=0.5)
     again = load(model.save(tmp_path / "run"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert np.array([float(v) for v in model._say_targets(torch.from_numpy(seconds)[:, None])]) == pytest.approx(
-        seconds, abs=1e-3 * seconds.std()
-    )
+    assert np.array(
+        [float(v) for v in trained_model(model).task.target_names(torch.from_numpy(seconds)[:, None])]
+    ) == pytest.approx(seconds, abs=1e-3 * seconds.std())
 
 
 def test_the_number_of_digits_grows_with_the_mean_over_the_scale() -> None:

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
+from ngm.estimators.parameters import Parameters
 from ngm.estimators.persistence import begin, settings_as_json
 from ngm.recipes.settings import RECIPES
 from ngm.rows import Inputs
@@ -376,8 +377,8 @@ def test_with_overwrite_a_folder_starts_anew(tmp_path: Path) -> None:
 
 
 def test_only_the_leading_process_writes(tmp_path: Path) -> None:
-    run = begin(NGMClassifier(folder=tmp_path / "run"), {}, leads=False)
+    run = begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, leads=False)
     assert run.folder == tmp_path / "run"
     assert not run.folder.exists()
-    begin(NGMClassifier(folder=tmp_path / "run"), {})
+    begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {})
     assert list(files(tmp_path / "run")) == ["config.json"]

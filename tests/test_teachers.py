@@ -15,9 +15,9 @@ from torch import nn
 import ngm
 from ngm import Graph, NGMClassifier
 from ngm.propagation.kernel import walk_shares
-from ngm.recipes.strong_teachers import Lesson, Walker, taught
+from ngm.recipes.strong_teachers import RandomWalks, TeacherConfig, strong_soft_labels
 
-QUICK = Lesson(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
+QUICK = TeacherConfig(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
 
 
 def planted(seed: int = 0, n: int = 120) -> tuple[np.ndarray, np.ndarray, Graph]:
@@ -38,7 +38,11 @@ def shown(truth: np.ndarray, count: int = 6) -> torch.Tensor:
 
 def test_walk_ends_are_shares_that_add_up_to_one_and_stay_in_their_component() -> None:
     graph = Graph.from_edges([[0, 1], [1, 2], [3, 4]], num_nodes=6)
-    ends = Walker(walk_shares(graph)).ends(np.array([0, 3, 5]), Lesson(walks=50), np.random.default_rng(0)).toarray()
+    ends = (
+        RandomWalks(walk_shares(graph))
+        .ends(np.array([0, 3, 5]), TeacherConfig(walks=50), np.random.default_rng(0))
+        .toarray()
+    )
     np.testing.assert_allclose(ends.sum(axis=1), 1, rtol=1e-5)
     assert ends[0, 3:].sum() == ends[1, [0, 1, 2, 5]].sum() == 0
     np.testing.assert_allclose(ends[2], [0, 0, 0, 0, 0, 1], rtol=1e-5)  # a node without edges stays where it is
@@ -48,12 +52,12 @@ def test_walk_ends_have_the_distribution_that_exact_propagation_has() -> None:
     rng = np.random.default_rng(1)
     graph = Graph.from_edges(rng.integers(8, size=(14, 2)), rng.random(14), num_nodes=8)
     step = walk_shares(graph).matrix.toarray()
-    how = Lesson(walks=200_000, restart=0.4, hops=3)
+    config = TeacherConfig(walks=200_000, restart=0.4, hops=3)
     exact, z = 0.4 * np.eye(8), np.eye(8)
     for _ in range(3):
         z = 0.6 * step @ z + 0.4 * np.eye(8)
     exact = z
-    ends = Walker(walk_shares(graph)).ends(np.arange(8), how, rng).toarray()
+    ends = RandomWalks(walk_shares(graph)).ends(np.arange(8), config, rng).toarray()
     np.testing.assert_allclose(ends, exact, atol=0.006)
 
 
@@ -61,7 +65,7 @@ def test_teachers_tell_nodes_with_an_edge_or_a_label_and_keep_to_the_labels() ->
     x, truth, graph = planted()
     lonely = graph.without([0, 50])  # a seed and another node lose their edges
     y = shown(truth)
-    words, told = taught(x, y, y >= 0, lonely, 2, seed=0, lesson=QUICK)
+    words, told = strong_soft_labels(x, y, y >= 0, lonely, 2, seed=0, config=QUICK)
     assert told[0]
     assert not told[50]
     assert int(told.sum()) == int((lonely.degree > 0).sum()) + 1
@@ -74,7 +78,7 @@ def test_soft_seeds_are_kept_as_they_are() -> None:
     soft = torch.full((len(truth), 2), 0.5)
     soft[:6] = torch.tensor([[0.9, 0.1], [0.2, 0.8]]).repeat(3, 1)
     labeled = torch.arange(len(truth)) < 6
-    words, _ = taught(x, soft, labeled, graph, 2, seed=0, lesson=QUICK)
+    words, _ = strong_soft_labels(x, soft, labeled, graph, 2, seed=0, config=QUICK)
     assert torch.equal(words[:6], soft[:6])
 
 
@@ -82,14 +86,14 @@ def test_same_seed_same_words_and_sparse_rows_teach_as_dense_ones() -> None:
     x, truth, graph = planted()
     x[x < 0] = 0
     y = shown(truth)
-    first, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=QUICK)
-    again, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=QUICK)
-    other, _ = taught(x, y, y >= 0, graph, 2, seed=4, lesson=QUICK)
+    first, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=3, config=QUICK)
+    again, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=3, config=QUICK)
+    other, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=4, config=QUICK)
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     undropped = dataclasses.replace(QUICK, dropout=0.0)  # only stored entries of sparse rows can be dropped
-    dense, _ = taught(x, y, y >= 0, graph, 2, seed=3, lesson=undropped)
-    sparse, _ = taught(sp.csr_matrix(x), y, y >= 0, graph, 2, seed=3, lesson=undropped)
+    dense, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=3, config=undropped)
+    sparse, _ = strong_soft_labels(sp.csr_matrix(x), y, y >= 0, graph, 2, seed=3, config=undropped)
     torch.testing.assert_close(sparse, dense, atol=1e-4, rtol=1e-3)
 
 
@@ -97,8 +101,8 @@ def test_the_length_of_a_row_does_not_matter() -> None:
     x, truth, graph = planted()
     y = shown(truth)
     scaled = x * np.linspace(0.5, 20, len(x), dtype=np.float32)[:, None]
-    one, _ = taught(x, y, y >= 0, graph, 2, seed=0, lesson=QUICK)
-    other, _ = taught(scaled, y, y >= 0, graph, 2, seed=0, lesson=QUICK)
+    one, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=0, config=QUICK)
+    other, _ = strong_soft_labels(scaled, y, y >= 0, graph, 2, seed=0, config=QUICK)
     torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
 
 
@@ -172,8 +176,8 @@ def test_the_strong_recipe_takes_tables_only(data) -> None:
 def test_more_seeds_than_a_step_shows_are_drawn_from() -> None:
     x, truth, graph = planted()
     y = torch.from_numpy(truth)
-    few = dataclasses.replace(QUICK, shown=10)
-    words, _ = taught(x, y, y >= 0, graph, 2, seed=0, lesson=few)
+    few = dataclasses.replace(QUICK, max_batch=10)
+    words, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=0, config=few)
     assert torch.equal(words.argmax(dim=1), y)
 
 

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor
-from ngm.recipes.graph_screen import FEWEST
+from ngm.recipes.graph_screen import MIN_EDGES
 
 
-def problem(seed: int, n: int = 400, edges: int = 3 * FEWEST) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:
+def problem(seed: int, n: int = 400, edges: int = 3 * MIN_EDGES) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:
     """x, all classes, 20 of them shown, and a graph that joins a class four times in five."""
     rng = np.random.default_rng(seed)
     truth = np.arange(n) % 2
@@ -53,7 +53,7 @@ def test_a_graph_that_is_left_out_leaves_the_plain_network_at_as_many_steps() ->
 def test_alphas_that_are_given_are_obeyed_and_small_graphs_are_not_judged() -> None:
     x, _, y, graph = problem(0)
     lost = shuffled(graph, 0)
-    few = Graph(lost.num_nodes, lost.edges[: FEWEST - 1], lost.weight[: FEWEST - 1])
+    few = Graph(lost.num_nodes, lost.edges[: MIN_EDGES - 1], lost.weight[: MIN_EDGES - 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1, alpha_uu=0.1).fit(

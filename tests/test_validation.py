@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from ngm import Graph, LabeledKFold, NGMClassifier, NGMRegressor
-from ngm.estimators.validation import HeldOut, hold_out
+from ngm.estimators.validation import hold_out
+from ngm.recipes.problem import HeldOut
+from ngm.rows import Inputs
+from ngm.task import ClassTask
 from ngm.training import Epoch
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
@@ -30,9 +33,12 @@ def data() -> tuple[NDArray[np.float32], NDArray[np.int64], Graph]:
 
 
 def held(validation: object, x: NDArray[np.float32], y: NDArray[np.int64], seed: int = 0) -> HeldOut:
-    model = NGMClassifier(validation=validation, seed=seed)
-    model.dtype_ = torch.float32
-    return hold_out(model, x, torch.from_numpy(y), torch.from_numpy(y >= 0))
+    return held_in(validation, x, y, torch.float32, seed)
+
+
+def held_in(validation: object, x: Inputs, y: NDArray[np.int64], dtype: torch.dtype, seed: int = 0) -> HeldOut:
+    targets, task = torch.from_numpy(y), ClassTask(np.arange(2))
+    return hold_out(validation, x, targets, targets >= 0, task, lambda given: given, seed, dtype)
 
 
 def test_a_share_takes_the_same_share_of_every_class(data) -> None:
@@ -82,9 +88,8 @@ def test_rows_are_taken_of_every_kind_of_input(data) -> None:
 def test_rows_are_taken_in_the_precision_that_is_trained_in(data) -> None:
     x, y, _ = data
     exact = x.astype(np.float64) + 1e-12
-    model = NGMClassifier(validation=[3, 1])
-    for model.dtype_, expected in ((torch.float64, exact), (torch.float32, exact.astype(np.float32))):
-        out = hold_out(model, {"a": exact}, torch.from_numpy(y), torch.from_numpy(y >= 0)).x
+    for dtype, expected in ((torch.float64, exact), (torch.float32, exact.astype(np.float32))):
+        out = held_in([3, 1], {"a": exact}, y, dtype).x
         np.testing.assert_array_equal(out["a"], expected[[3, 1]], strict=True)
 
 

@@ -31,8 +31,9 @@ def export_command(
 
     Example:  ngm export run/ -o model.onnx
     """
+    from ngm.estimators.base import trained_model
+    from ngm.estimators.loading import load
     from ngm.estimators.model_export import export, format_of
-    from ngm.estimators.persistence import load
     from ngm.io.files import check_writable
 
     kind = format_of(output)
@@ -41,7 +42,7 @@ def export_command(
     check_writable(output)
     model = load(folder, device="cpu")
     try:
-        made = export(model, kind, output, further=_vectors(folder))
+        made = export(trained_model(model), kind, output, further=_vectors(folder))
     except ImportError as error:  # a package that not everybody installs
         raise ValueError(str(error)) from None
     if as_json:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from ngm.comparators.linear import check_numbers, read_problem
 from ngm.graph import Graph
 from ngm.rows import Inputs, take_rows
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
 
 @dataclass(eq=False, repr=False)
@@ -77,10 +77,7 @@ class GCN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adam = torch.optim.Adam(groups, self.learning_rate)
             for _ in range(self.epochs):
                 logits = forward(self.layers_, rows, edges, weight, self.dropout)
-                loss = F.cross_entropy(logits[labeled], targets[labeled])
-                adam.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                adam.step()
+                optimizer_step(adam, F.cross_entropy(logits[labeled], targets[labeled]))
         with torch.inference_mode():
             index = forward(self.layers_, rows, edges, weight, 0.0).argmax(dim=1).numpy()
         self.classes_ = problem.classes

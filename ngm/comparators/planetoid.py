@@ -30,7 +30,7 @@ from ngm.inputs.walks import random_walks
 from ngm.networks import FFNN
 from ngm.rows import Inputs, take_rows
 from ngm.targets import encode_classes
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
 Variant = Literal["inductive", "graph", "transductive"]
 _SHARPNESS = 4.0  # of the output layer at first
@@ -128,16 +128,16 @@ class Planetoid(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batches = walk_batches(graph, self.walk_length, int(self._setting("walks")), rng)
         labeled = (targets >= 0).nonzero()[:, 0]
         for _ in range(self.pretraining):
-            _step(self._walk_cost(x, next(batches), rng), on_contexts)
+            optimizer_step(on_contexts, self._walk_cost(x, next(batches), rng))
         for _ in range(self.steps):
             nodes = labeled
             if len(labeled) > self.batch_size:
                 nodes = labeled[torch.from_numpy(rng.choice(len(labeled), self.batch_size, replace=False))]
             rows, y = self._rows(x, nodes), targets[nodes]
-            _step(F.cross_entropy(network(rows, nodes), y), on_classes)
+            optimizer_step(on_classes, F.cross_entropy(network(rows, nodes), y))
             by_label = label_cost(network.embed(rows, nodes), network.context(nodes), y, self.negatives)
             by_walk = self._walk_cost(x, next(batches), rng)
-            _step(self.graph_share * by_walk + (1 - self.graph_share) * by_label, on_contexts)
+            optimizer_step(on_contexts, self.graph_share * by_walk + (1 - self.graph_share) * by_label)
 
     def _walk_cost(self, x: Inputs, walks: Tensor, rng: np.random.Generator) -> Tensor:
         network = self.network_
@@ -271,9 +271,3 @@ def _mean(costs: Tensor, counted: Tensor) -> Tensor:
 def _unit_rows(x: Inputs) -> NDArray[np.float32] | sp.csr_matrix:
     """(n, d) rows of length 1, sparse where x is."""
     return normalize(check_array(x, accept_sparse="csr", dtype=np.float32))
-
-
-def _step(cost: Tensor, steps: torch.optim.Optimizer) -> None:
-    steps.zero_grad(set_to_none=True)
-    cost.backward()  # type: ignore[no-untyped-call]
-    steps.step()

@@ -29,7 +29,7 @@ from ngm.networks.ffnn import FFNN
 from ngm.networks.tap import check_layer, tap
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.rows import Inputs, num_rows, take_rows
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
 _PREDICTED_AT_ONCE = 8192  # rows
 
@@ -141,6 +141,4 @@ class SemiEmbedding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if pairs:
                 at = [part.view(2, -1) for part in place[len(known) :].split([joined.numel(), apart.numel()])]
                 loss = loss + self.alpha * embedding_loss(read[self.layer], at[0], at[1], self.margin)
-            adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
+            optimizer_step(adam, loss)

@@ -1,12 +1,12 @@
-"""What `NGMClassifier` and `NGMRegressor` share: settings, checks, validation split, fit, prediction in batches."""
+"""What `NGMClassifier` and `NGMRegressor` share: fit, prediction in batches, saving and exporting."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -16,9 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from ngm._input_checks import check_graphs
-from ngm.choices import Influence, Labels, OptimizerName, Precision, Recipe, Sampling, Scaling, ScalingName
-from ngm.distances import Distance
+from ngm.choices import Recipe as RecipeName
 from ngm.distributed import process_group
 from ngm.edge_batch import EdgeKind
 from ngm.estimators import model_export, persistence
@@ -26,74 +24,35 @@ from ngm.estimators.batch_prediction import in_batches
 from ngm.estimators.checks import check_features, check_parameters, check_settings, warn_of_idle_graph
 from ngm.estimators.loss_factory import edge_loss
 from ngm.estimators.network_factory import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
-from ngm.estimators.node_recorder import Witness
-from ngm.estimators.problem import Problem
-from ngm.estimators.validation import HeldOut, Validation, hold_out
+from ngm.estimators.node_recorder import NodeRecorder
+from ngm.estimators.parameters import Parameters, parameters_of
+from ngm.estimators.preparation import prepare
+from ngm.estimators.trained_model import TrainedModel
 from ngm.graph import Graph
-from ngm.io.run_folder import JSON, Run
+from ngm.io.run_folder import Run
 from ngm.io.run_writer import RunWriter
-from ngm.networks.input_scaling import Table, stored_by_density
+from ngm.networks.input_scaling import Table
 from ngm.networks.tap import LAST_HIDDEN, tap
-from ngm.objective import NGMLoss, Regularizer
-from ngm.recipes.auto import check_views, weight_of_taught
-from ngm.recipes.graph_screen import useful_graphs
+from ngm.objective import NGMLoss
+from ngm.recipes.problem import HeldOut, Problem
+from ngm.recipes.recipe import Recipe, recipe_for
 from ngm.recipes.settings import check_teachers, resolve
-from ngm.recipes.stacking import TeacherReport
-from ngm.recipes.text_training import shown_texts
 from ngm.rows import Inputs, Rows, num_rows
 from ngm.sampling import EdgeLoader
-from ngm.text.readers import Given, Texts, check_texts
-from ngm.text.thesaurus import Thesaurus
-from ngm.text.word_vectors import WordVectors
+from ngm.targets import TaskName
+from ngm.task import Task
+from ngm.text.readers import Given, Reader, Texts, read_new_texts, read_training_texts, reads_texts
 from ngm.training import Epoch, History, train
 
-Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
+Estimator = TypeVar("Estimator", bound="NGMEstimator")
+_OF_INPUTS = ("n_features_in_", "feature_names_in_", "reader_", "vocabulary_")  # what reading x leaves behind
 
 
 @dataclass(eq=False, repr=False)
-class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Parameters, ABC):  # type: ignore[misc]
     """Settings of an NGM estimator; `ngm.parameters` declares what each means and may be."""
 
-    hidden: Sequence[int] = (250, 100)
-    alpha_ll: float | Sequence[float] | None = None
-    alpha_lu: float | Sequence[float] | None = None
-    alpha_uu: float | Sequence[float] | None = None
-    distance: str | Distance = "l2"
-    layer: str | None = None
-    influence: Influence = "both"
-    negatives: float | None = None
-    margin: float | None = None
-    scaling: Scaling = "mean"
-    network: Network = "ffnn"
-    recipe: Recipe = "auto"
-    class_prior: Mapping[str, float] | Mapping[int, float] | Sequence[float] | None = None
-    dropout: float | None = None
-    input_dropout: float | None = None
-    input_scaling: ScalingName | None = None
-    word_vectors: str | Path | WordVectors | None = None
-    max_words: int = 20_000
-    thesaurus: str | Path | Thesaurus | None = None
-    cut: float | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    sampling: Sampling = "plain"
-    labels: Labels = "every_batch"
-    optimizer: OptimizerName = "adam"
-    learning_rate: float | None = None
-    weight_decay: float | None = None
-    average: float | None = None
-    clip: float | None = None
-    bfloat16: bool = False
-    dtype: Precision | None = None
-    validation: Validation = None
-    patience: int | None = None
-    seed: int = 0
-    device: str = "cpu"
-    folder: str | Path | None = None
-    resume: bool = False
-    overwrite: bool = False
-
-    _run_writer = cast("RunWriter | None", None)  # no field; see `persistence.set_run_writer`
+    run_writer = cast("RunWriter | None", None)  # set it to add to the run folder what `fit` does not know
 
     def fit(
         self,
@@ -120,63 +79,31 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The estimator itself, fitted.
         """
         self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
-        check_parameters(self)
-        self.settings_ = resolve(self)
-        check_settings(self, self.settings_)
-        inputs = check_features(self, x, reset=True)
-        self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
-        targets, labeled = self._encode(y, num_rows(inputs))
-        self.settings_ = resolve(self, getattr(self, "task_", None) == "labels", self._in_features(inputs))
-        if isinstance(inputs, Texts):
-            check_texts(inputs, labeled, self.reader_)
-        graphs = check_graphs(graph)
-        further = check_views(views, num_rows(inputs))
-        held_out = hold_out(self, inputs, targets, labeled)
-        self.num_validation_, self.num_given_ = len(held_out.y), int(held_out.labeled.sum())
-        self._measure(targets, held_out.labeled, sample_weight)
-        loss = self._loss(len(graphs))
-        check_teachers(self, self.settings_, len(graphs), len(further))
-        self._widths = self._in_features(inputs), self._out_features(targets)
-        self.settings_ = replace(self.settings_, input_scaling=input_scaling_of(self, inputs))
-        self.network_ = self._make_network(*self._widths, getattr(inputs, "vectors", None))
-        try_network(self, inputs)
-        shown = shown_texts(inputs, getattr(self, "reader_", None), self.thesaurus, self.settings_.cut, self.seed)
-        if self.settings_.recipe == "auto" and self.settings_.input_scaling == "unit_rows":
-            shown = stored_by_density(cast(Table, shown))
-        with process_group() as (rank, world), persistence.lock(self, rank):
-            told = held_out.labeled
-            loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
-            measure_inputs(self.network_, inputs, labeled, graphs, sample_weight)
-            loss.check(self.network_, loader.totals)
-            kept = self.folder is not None and rank == 0
-            y_known = targets[labeled], labeled, getattr(self, "classes_", None)
-            data = (
-                persistence.checked_digests(self, inputs, y_known, held_out, sample_weight, graphs, further)
-                if kept
-                else {}
-            )
-            witness = Witness(self, inputs, targets, labeled, held_out, graphs) if kept else None
-            self.graphs_used_ = useful_graphs(self, inputs, targets, told, graphs, loss)
-            self.teachers_: TeacherReport | None = None
-            useful = [g for g, used in zip(graphs, self.graphs_used_, strict=True) if used]
-            recipe = self.settings_.recipe
-            if recipe == "strong" or (recipe == "auto" and useful):
-                problem = Problem(inputs, targets, told, useful, further, sample_weight)
-                if recipe == "strong":
-                    targets, told = self._teach(problem, bool(graphs))
-                else:
-                    sample_weight = weight_of_taught(sample_weight, told)
-                    targets, told = self._soft_targets(problem)
-                if isinstance(inputs, Texts):  # validation texts stay as new as those to be predicted
-                    told = told & ~(labeled & ~held_out.labeled) & inputs.filled
-                loader = self._loader(shown, targets, told, graphs, sample_weight, loss, rank, world)
-            warn_of_idle_graph(loader, loss, graphs)
-            if not all(self.graphs_used_):
-                loss = self._loss(len(graphs), self.graphs_used_)  # as many steps, without the edges that tell nothing
-            with persistence.lock(self, rank, create=True):
-                run = persistence.begin(self, data, leads=rank == 0) if self.folder is not None else None
-                self.history_ = self._train(loader, loss, held_out, run, on_epoch)
-                self._finish(loader, run if rank == 0 else None, witness)
+        parameters = parameters_of(self)
+        problem = self._prepare(parameters, x, y, graph, sample_weight, views)
+        recipe, loss = self._recipe(parameters), edge_loss(parameters, self.settings_, problem)
+        self.network_ = self._make_network(parameters, problem)
+        rows = recipe.training_inputs(problem.inputs, getattr(self, "reader_", None))
+        with process_group() as (rank, world), persistence.lock(self.folder, rank):
+            measure_inputs(self.network_, problem.inputs, problem.known, problem.graphs, sample_weight)
+            loss.check_graphs(self.network_, [graph.directed for graph in problem.graphs])
+            recorder, data = None, {}
+            if self.folder is not None and rank == 0:
+                data = persistence.checked_digests(type(self).__name__, parameters, problem, self._writer.recomputed)
+                recorder = NodeRecorder(self.network_, problem, self.layer, self.dtype_, self.device, self.seed)
+            problem = recipe.prepare_targets(recipe.choose_graphs(problem, self.network_, loss, self.dtype_))
+            self.graphs_used_, self.teachers_ = list(problem.graphs_used), problem.teachers
+            loader = self._loader(rows, problem, loss, rank, world)
+            warn_of_idle_graph(loader, loss, problem.graphs)
+            # as many steps as with all graphs, without edge terms of those that are not used
+            loss = edge_loss(parameters, self.settings_, problem)
+            with persistence.lock(self.folder, rank, create=True):
+                run = None
+                if self.folder is not None:
+                    writer = self._writer if rank == 0 else None
+                    run = persistence.begin(type(self).__name__, parameters, data, writer)
+                self.history_ = self._train(loader, loss, problem.held_out, run, on_epoch)
+                self._finish(loader, run if rank == 0 else None, recorder)
         if self.history_.stopped == "interrupted":
             raise KeyboardInterrupt  # fitted and saved all the same
         return self
@@ -196,7 +123,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             overwrite: Whether a run that is in it may be replaced.
         """
         check_is_fitted(self)
-        return persistence.save(self, Path(folder), overwrite)
+        return persistence.save(trained_model(self), Path(folder), overwrite)
 
     def export(
         self, format: Literal["onnx", "torch"] = "onnx", file: str | Path | None = None, x: Given | None = None
@@ -213,7 +140,8 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The file.
         """
         check_is_fitted(self)
-        return model_export.export(self, format, file, x).file
+        inputs = None if x is None else self._read(x, reset=False)
+        return model_export.export(trained_model(self), format, file, inputs).file
 
     @property
     def _n_features_out(self) -> int:
@@ -222,102 +150,95 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return int(self._batched(Texts([""], self.reader_.read([""])), self._hidden).shape[1])
         return int(self.transform(np.zeros((1, self.n_features_in_), dtype=np.float32)).shape[1])
 
-    # What the two tasks fill in
+    # What classes and numbers differ in
+
+    _any_task: ClassVar[TaskName]  # as far as it is known before y is read
 
     @abstractmethod
-    def _encode(self, y: ArrayLike, rows: int) -> tuple[Tensor, Tensor]:
-        """Y as the loader takes it: (targets (n, ...), labeled (n,)); remembers the classes."""
+    def _read_targets(self, y: ArrayLike, rows: int) -> tuple[Task, Tensor, Tensor]:
+        """(task, (n, ...) encoded targets, (n,) mask of the labelled rows)."""
+
+    @property
+    @abstractmethod
+    def _task(self) -> Task:
+        """What was fitted, from the attributes that tell it."""
 
     @abstractmethod
-    def _encode_known(self, y: ArrayLike, rows: int, columns: int) -> Tensor:
-        """Targets of validation rows, in terms of what `_encode` remembered; as many columns as those of `fit`."""
-
-    def _measure(self, targets: Tensor, labeled: Tensor, sample_weight: ArrayLike | None) -> None:
-        """Remembers the scale of the targets that are trained on, where they have any."""
-
-    def _scaled(self, targets: Tensor) -> Tensor:
-        """Targets as the network is to give them."""
-        return targets
-
-    @abstractmethod
-    def _out_features(self, targets: Tensor) -> int: ...
-
-    @abstractmethod
-    def _cost(self) -> str: ...
-
-    @abstractmethod
-    def _metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
-        """Validation metrics; the first is the one to raise."""
-
-    @abstractmethod
-    def _say(self, outputs: Tensor) -> NDArray[np.object_]:
-        """(n,) what the network's (n, c) outputs mean, in words."""
-
-    @abstractmethod
-    def _say_targets(self, targets: Tensor) -> NDArray[np.object_]:
-        """(n,) encoded targets in words."""
-
-    def _certainty(self, outputs: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(n,) probability of what is said and (n,) its lead over the next; NaN where there is none."""
-        unknown = np.full(len(outputs), np.nan)
-        return unknown, unknown
-
-    @abstractmethod
-    def _describe(self) -> dict[str, JSON]:
-        """What `model.json` needs so that predictions can be read back."""
-
-    @abstractmethod
-    def _recall(self, model: Mapping[str, JSON]) -> None:
-        """Takes back what `_describe` wrote."""
+    def _set_task(self, task: Task) -> None:
+        """Leaves the attributes behind from which `_task` is made."""
 
     # How the parts meet
 
-    def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
-        """The strong recipe's targets: (shares (n, C), (n,) mask of the nodes that have any).
+    @property
+    def _writer(self) -> RunWriter:
+        """The writer that was set, or one that adds nothing."""
+        return self.run_writer or RunWriter()
 
-        Without a graph that tells anything (`some` says whether any was given) they are what they were.
-        """
-        raise ValueError(f"recipe is 'strong', which is for classes; {type(self).__name__} takes recipe='paper'")
-
-    def _soft_targets(self, problem: Problem) -> tuple[Tensor, Tensor]:
-        """The default recipe's targets: (soft labels (n, C), (n,) mask of the nodes that have any)."""
-        return problem.targets, problem.labeled
-
-    def _loss(self, graphs: int, used: Sequence[bool] = ()) -> NGMLoss:
-        template = Regularizer(distance=self.distance, layer=self.layer, influence=self.influence)
-        return edge_loss(self.settings_, template, self._cost(), self.scaling, graphs, used)
-
-    def _loader(
+    def _prepare(
         self,
-        inputs: Inputs,
-        targets: Tensor,
-        labeled: Tensor,
-        graphs: Sequence[Graph],
+        parameters: Parameters,
+        x: Given,
+        y: ArrayLike,
+        graph: Graph | Sequence[Graph] | None,
         sample_weight: ArrayLike | None,
-        loss: NGMLoss,
-        rank: int,
-        world: int,
-    ) -> EdgeLoader:
-        return EdgeLoader(
+        views: Mapping[str, Table] | None,
+    ) -> Problem:
+        """Checks settings and data, and settles the settings to train with."""
+        check_parameters(parameters)
+        check_settings(parameters, resolve(parameters, self._any_task))
+        inputs = self._read(x, reset=True)
+        self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
+        targets = self._read_targets(y, num_rows(inputs))
+        self._set_task(targets[0])
+        reader = getattr(self, "reader_", None)
+        problem = prepare(
+            parameters,
             inputs,
-            self._scaled(targets),
-            list(graphs),
+            targets,
+            graph,
+            sample_weight,
+            views,
+            reader,
+            self.dtype_,
+            lambda x: self._read(x, False),
+        )
+        self._set_task(problem.task)
+        self.num_validation_, self.num_given_ = len(problem.held_out.y), int(problem.labeled.sum())
+        settings = resolve(parameters, problem.task.name, problem.in_features)
+        check_teachers(parameters, settings, len(problem.graphs), len(problem.views))
+        scaling = input_scaling_of(self.network, settings.input_scaling, inputs)
+        self.settings_ = replace(settings, input_scaling=scaling)
+        return problem
+
+    def _recipe(self, parameters: Parameters) -> Recipe:
+        return recipe_for(parameters, self.settings_)
+
+    def _make_network(self, parameters: Parameters, problem: Problem) -> nn.Module:
+        """A new network, tried on a row."""
+        self._widths = problem.in_features, problem.task.out_features
+        reader, vectors = getattr(self, "reader_", None), getattr(problem.inputs, "vectors", None)
+        network = make_network(parameters, self.settings_, self._widths, self.dtype_, reader, vectors)
+        try_network(network, problem.inputs, self._widths[1], self.dtype_, self.device, self.seed)
+        return network
+
+    def _loader(self, rows: Inputs, problem: Problem, loss: NGMLoss, rank: int, world: int) -> EdgeLoader:
+        count = len(problem.graphs)
+        return EdgeLoader(
+            rows,
+            problem.task.scaled(problem.targets),
+            list(problem.graphs),
             batch_size=self.settings_.batch_size,
             seed=self.seed,
-            kinds=loss.kinds[: len(graphs)] if graphs else None,
-            sample_weight=sample_weight,
-            labeled=labeled,
+            kinds=loss.kinds[:count] if count else None,
+            sample_weight=problem.sample_weight,
+            labeled=problem.labeled,
             sampling=self.sampling,
             labels=self.labels if self.sampling == "plain" else None,
-            negatives=loss.negatives[: len(graphs)] if graphs else 0.0,
+            negatives=loss.negatives[:count] if count else 0.0,
             dtype=self.dtype_,
             rank=rank,
             world=world,
         )
-
-    def _squash(self, logits: Tensor) -> Tensor:
-        """Logits to predictions."""
-        return logits
 
     def _train(
         self,
@@ -327,15 +248,16 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         run: Run | None,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
-        truth = self._scaled(held_out.y)
-        # decay over the nodes that were taught, or over all where no graph could teach any
+        task = self._task
+        truth = task.scaled(held_out.y)
+        # decay over the nodes that are labelled, softly or not, or over all where no graph is used
         nodes = int(loader.labeled.sum()) if any(self.graphs_used_) else len(loader.labeled)
         settings = self.settings_ = self.settings_.completed(len(loader), nodes)
 
         def evaluate(network: nn.Module) -> dict[str, float]:
             logits = self._logits(held_out.x)
             cost = {"cost": float(loss.cost(logits, truth).mean())}
-            return self._metrics(logits, truth) | cost if torch.isfinite(logits).all() else cost
+            return task.metrics(logits, truth) | cost if torch.isfinite(logits).all() else cost
 
         return train(
             self.network_,
@@ -356,7 +278,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             on_epoch=on_epoch,
         )
 
-    def _finish(self, loader: EdgeLoader, run: Run | None, witness: Witness | None = None) -> None:
+    def _finish(self, loader: EdgeLoader, run: Run | None, recorder: NodeRecorder | None = None) -> None:
         self.n_iter_, self.steps_per_epoch_ = len(self.history_.epochs), len(loader)
         counts = [n for n, used in zip(loader.totals.num_edges, self.graphs_used_, strict=False) if used]
         by_kind = [sum(graph[kind] for graph in counts) for kind in EdgeKind]
@@ -364,15 +286,25 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.num_labeled_ = int(loader.labeled.sum())
         self.network_.eval()
         if run is not None:
-            records = None if witness is None else witness.evidence()
-            persistence.run_writer(self).finish(run, persistence.trained_run(self), records)
+            records = None if recorder is None else recorder.node_records()
+            self._writer.finish(run, persistence.trained_run(trained_model(self)), records)
 
-    def _make_network(self, in_features: int, out_features: int, vectors: WordVectors | None = None) -> nn.Module:
-        return make_network(self, in_features, out_features, vectors)
+    # Reading x, running the network
 
-    def _in_features(self, inputs: Inputs) -> int:
-        shape = getattr(inputs, "shape", None)
-        return int(shape[1]) if shape is not None and len(shape) > 1 else 1
+    def _read(self, x: Given, reset: bool) -> Inputs:
+        """X as rows that can be taken by node id; in `fit` (`reset`), columns or words are remembered."""
+        if reset:
+            for name in _OF_INPUTS:  # of an earlier fit
+                self.__dict__.pop(name, None)
+        if not reads_texts(self.network):
+            return check_features(self, x, self.network, reset)
+        if not reset:
+            return read_new_texts(self.reader_, x)
+        texts, reader = read_training_texts(str(self.network), x, self.max_words, self.word_vectors)
+        self.reader_: Reader = reader
+        if reader.vocabulary is not None:
+            self.vocabulary_ = reader.vocabulary
+        return texts
 
     def _logits(self, x: Inputs) -> Tensor:
         return self._batched(x, lambda rows: self.network_(rows))
@@ -384,15 +316,67 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def _run(self, x: Given, read: Callable[..., Tensor]) -> NDArray[np.floating]:
         """Checks x and reads something off the network for its rows."""
         check_is_fitted(self)
-        out: NDArray[np.floating] = self._batched(check_features(self, x, reset=False), read).numpy()
+        out: NDArray[np.floating] = self._batched(self._read(x, reset=False), read).numpy()
         return out
 
-    def _batched(self, inputs: Inputs, read: Callable[..., Tensor], only: Tensor | None = None) -> Tensor:
-        """What is read off the network for all rows, or for some of them by number."""
+    def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
+        """What is read off the network for all rows."""
         self.network_.eval()
-        return in_batches(inputs, read, self.dtype_, self.device, only)
+        return in_batches(inputs, read, self.dtype_, self.device)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def followed_recipe(estimator: NGMEstimator) -> RecipeName:
+    """The recipe that `fit` would follow: "paper" where "auto" has no teachers for what is to be predicted."""
+    return resolve(estimator, estimator._any_task).recipe
+
+
+def trained_model(estimator: NGMEstimator) -> TrainedModel:
+    """What a fitted estimator has learned, as run folders and exports take it."""
+    return TrainedModel(
+        estimator=type(estimator).__name__,
+        parameters=parameters_of(estimator),
+        settings=estimator.settings_,
+        task=estimator._task,
+        network=estimator.network_,
+        widths=estimator._widths,
+        dtype=estimator.dtype_,
+        reader=getattr(estimator, "reader_", None),
+        is_table=hasattr(estimator, "n_features_in_"),
+        feature_names=getattr(estimator, "feature_names_in_", None),
+        history=estimator.history_,
+        num_labeled=estimator.num_labeled_,
+        num_given=getattr(estimator, "num_given_", None),
+        num_validation=getattr(estimator, "num_validation_", None),
+        edges_by_kind=estimator.edges_by_kind_,
+        graphs_used=estimator.graphs_used_,
+        teachers=estimator.teachers_,
+    )
+
+
+def fitted_estimator(kind: type[Estimator], model: TrainedModel) -> Estimator:
+    """An estimator that predicts as the one that `trained_model` was asked of."""
+    estimator = kind(**{field.name: getattr(model.parameters, field.name) for field in fields(Parameters)})
+    estimator._set_task(model.task)
+    estimator._widths = model.widths
+    estimator.settings_, estimator.network_, estimator.dtype_ = model.settings, model.network, model.dtype
+    estimator.history_, estimator.n_iter_ = model.history, len(model.history.epochs)
+    estimator.edges_by_kind_ = dict(model.edges_by_kind)
+    estimator.graphs_used_, estimator.teachers_ = list(model.graphs_used), model.teachers
+    where_known: dict[str, object] = {
+        "num_labeled_": model.num_labeled,
+        "num_given_": model.num_given,
+        "num_validation_": model.num_validation,
+        "n_features_in_": model.widths[0] if model.is_table else None,
+        "feature_names_in_": model.feature_names,
+        "reader_": model.reader,
+        "vocabulary_": None if model.reader is None else model.reader.vocabulary,
+    }
+    for name, value in where_known.items():
+        if value is not None:
+            setattr(estimator, name, value)
+    return estimator

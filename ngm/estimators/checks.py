@@ -5,24 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ngm._arguments import as_path, flag, short_repr
 from ngm._input_checks import as_dense, check_finite, check_names, check_parts, is_array_like
+from ngm.estimators.parameters import Network, Parameters
 from ngm.graph import Graph
+from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.objective import NGMLoss
 from ngm.parameters import PARAMETERS
+from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, check_rows
 from ngm.sampling import EdgeLoader
-from ngm.text.readers import Given, check_text_settings, read_texts, reads_texts, refuse_texts
+from ngm.text.readers import Given, reads_texts, refuse_texts
+from ngm.text.thesaurus import Thesaurus
+from ngm.text.word_vectors import WordVectors
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
-    from ngm.recipes.settings import Settings
+_FOR_FFNN = ("input_dropout", "input_scaling")
 
 
 def check_device(device: str) -> None:
@@ -33,42 +38,72 @@ def check_device(device: str) -> None:
         raise ValueError(f"device is {device!r}, which cannot be used here; 'cpu' always can") from error
 
 
-def check_parameters(estimator: NGMEstimator) -> None:
+def check_parameters(parameters: Parameters) -> None:
     """Refuses settings that are out of the range, or none of the words, that `ngm.parameters` declares."""
     for name, parameter in PARAMETERS.items():
-        value = getattr(estimator, name)
+        value = getattr(parameters, name)
         parameter.check(name, value)
         if parameter.kind is bool:
             flag(name, value)
-    _check_hidden(estimator.hidden)
+    _check_hidden(parameters.hidden)
 
 
-def check_settings(estimator: NGMEstimator, settings: Settings) -> None:
+def check_settings(parameters: Parameters, settings: Settings) -> None:
     """Refuses settings that do not go together, or that this machine cannot do."""
-    if estimator.margin is not None and settings.negatives == 0:
-        raise ValueError(f"margin is {estimator.margin}, but there are no pairs to hold apart; set negatives= as well")
+    if parameters.margin is not None and settings.negatives == 0:
+        raise ValueError(f"margin is {parameters.margin}, but there are no pairs to hold apart; set negatives= as well")
     for name in ("dropout", "input_dropout", "input_scaling"):
-        if callable(estimator.network) and getattr(estimator, name) is not None:
+        if callable(parameters.network) and getattr(parameters, name) is not None:
             raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
-    check_device(estimator.device)
-    check_text_settings(estimator, teachers=settings.recipe != "paper")
-    if estimator.patience is not None and estimator.validation is None:
+    check_device(parameters.device)
+    _check_text_settings(parameters, teachers=settings.recipe != "paper")
+    if parameters.patience is not None and parameters.validation is None:
         raise ValueError(
-            f"patience is {estimator.patience}, but there is nothing to be patient about: give validation= as well"
+            f"patience is {parameters.patience}, but there is nothing to be patient about: give validation= as well"
         )
-    if estimator.sampling == "balanced" and estimator.labels != "every_batch":
+    if parameters.sampling == "balanced" and parameters.labels != "every_batch":
         raise ValueError(
-            f"labels is {estimator.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
+            f"labels is {parameters.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
             "labels out, or set sampling='plain'"
         )
-    if estimator.folder is not None:
-        as_path("folder", estimator.folder)
-    if estimator.resume and estimator.folder is None:
+    if parameters.folder is not None:
+        as_path("folder", parameters.folder)
+    if parameters.resume and parameters.folder is None:
         raise ValueError("resume is True, but no folder is given to resume from; set folder=")
-    if estimator.overwrite and estimator.folder is None:
+    if parameters.overwrite and parameters.folder is None:
         raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
-    if estimator.resume and estimator.overwrite:
+    if parameters.resume and parameters.overwrite:
         raise ValueError("resume and overwrite are both True; choose whether to go on with the run or to replace it")
+
+
+def _check_text_settings(parameters: Parameters, teachers: bool) -> None:
+    """Refuses settings that would do nothing with the network, or cannot be.
+
+    Args:
+        parameters: As given.
+        teachers: Whether the recipe has teachers, which read word vectors.
+    """
+    network, texts = parameters.network, reads_texts(parameters.network)
+    if parameters.max_words != Parameters.max_words and network not in WORD_NETWORKS:
+        raise ValueError(f"max_words is {parameters.max_words}, but it is for network 'lstm'; leave it out")
+    if parameters.cut is not None and not texts:
+        raise ValueError(f"cut is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
+    for name, kind in (("word_vectors", WordVectors), ("thesaurus", Thesaurus)):
+        value = getattr(parameters, name)
+        if value is not None and not isinstance(value, str | Path | kind):
+            raise ValueError(f"{name} is a {type(value).__name__}; give a file or a {kind.__name__}")
+        if value is not None and not texts:
+            raise ValueError(f"{name} is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
+    if texts and parameters.word_vectors is not None and not teachers and network not in WORD_NETWORKS:
+        raise ValueError(
+            f"word_vectors is set, but network {network!r} reads characters; set network='lstm', or recipe='auto', "
+            "whose teachers read them"
+        )
+    given = [name for name in _FOR_FFNN if getattr(parameters, name) is not None]
+    if texts and tuple(parameters.hidden) != Parameters.hidden:
+        given.append("hidden")
+    if texts and given:
+        raise ValueError(f"{given[0]} is set, but it is for network 'ffnn'; leave it out with network {network!r}")
 
 
 def _check_hidden(hidden: object) -> None:
@@ -78,39 +113,32 @@ def _check_hidden(hidden: object) -> None:
         raise ValueError(f"hidden is {tuple(hidden)}; every width is a whole number of at least 1")
 
 
-def check_features(estimator: NGMEstimator, x: Given, reset: bool) -> Inputs:
+def check_features(record: BaseEstimator, x: Given, network: Network, reset: bool) -> Inputs:
     """X as rows that can be taken by node id: float array or sparse matrix, without a copy where possible.
 
     Args:
-        estimator: Remembers the number and the names of the columns, or the words of texts.
-        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through. Texts,
-            for a network that reads them.
+        record: Remembers the number and the names of the columns, as scikit-learn's `validate_data` wants it.
+        x: Array, data frame, sparse matrix, tensor; a mapping or an `Indexable` of the user's own goes through.
+        network: What is to take the rows; not one that reads texts.
         reset: True in `fit`, False in `predict`.
     """
-    if reset:
-        for name in ("n_features_in_", "feature_names_in_", "reader_", "vocabulary_"):  # of an earlier fit
-            estimator.__dict__.pop(name, None)
-    if reads_texts(estimator.network):
-        return read_texts(estimator, x, reset)
-    refuse_texts(estimator.network, x)
+    refuse_texts(network, x)
     raw = as_dense(x)
     if not is_array_like(raw):
-        if not reset and isinstance(x, Mapping) and not callable(estimator.network):
-            raise ValueError(
-                f"x is {short_repr(x)}, and network {estimator.network!r} takes a table of numbers; give one"
-            )
+        if not reset and isinstance(x, Mapping) and not callable(network):
+            raise ValueError(f"x is {short_repr(x)}, and network {network!r} takes a table of numbers; give one")
         check_rows(cast(Inputs, x))
         check_parts(cast(Inputs, x))
         return cast(Inputs, raw)
     check_names(raw)
     checked = validate_data(
-        estimator,
+        record,
         raw,
         reset=reset,
         accept_sparse="csr",
-        dtype=[np.float32, np.float64, np.float16] if not callable(estimator.network) else None,
+        dtype=[np.float32, np.float64, np.float16] if not callable(network) else None,
         ensure_all_finite=False,
-        allow_nd=callable(estimator.network),
+        allow_nd=callable(network),
     )
     check_finite(checked)
     return cast(Inputs, checked)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.iterative_base import Arrays, InRounds, Lesson
+from ngm.estimators.iterative_base import Arrays, InRounds, RoundTargets
 from ngm.estimators.training_rounds import Known, Round, as_targets, check_rounds, known_classes, one_hot, propagated
 from ngm.graph import Graph
 from ngm.propagation.label_propagation import LabelPropagation
@@ -45,7 +45,7 @@ class CoTraining(InRounds):
         classes_: (C,) class names.
         history_: A `Round` for each training.
         best_round_: Which of them is kept.
-        targets_: (n, C) what the last training was told; a row of -1 where nothing.
+        targets_: (n, C) targets of the last training; a row of -1 where there are none.
         stopped_: Why it ended, in words.
     """
 
@@ -97,10 +97,10 @@ class CoTraining(InRounds):
     def _first(self, known: Known, graph: Graph | None) -> Arrays:
         return {"targets": self._teach(known, cast(Graph, graph), None), "before": known.labels >= 0}
 
-    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+    def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         self.targets_ = arrays["targets"].astype(np.float32)
         labels = _labels(self.targets_)
-        return Lesson(as_targets(self.targets_), labels, (labels >= 0) & ~arrays["before"].astype(bool))
+        return RoundTargets(as_targets(self.targets_), labels, (labels >= 0) & ~arrays["before"].astype(bool))
 
     def _next(
         self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
@@ -109,19 +109,20 @@ class CoTraining(InRounds):
         return {"targets": targets, "before": _labels(arrays["targets"].astype(np.float32)) >= 0}, None
 
     def _teach(self, known: Known, graph: Graph, prior: NDArray[np.float32] | None) -> NDArray[np.float32]:
-        """(n, C) targets; a row of -1 for nodes that no label reaches and no network has spoken of."""
-        taught = propagated(known, graph, prior, self.propagation)
-        seeds, told = known.labels >= 0, taught.values.max(axis=1) >= self.confidence
+        """(n, C) targets; a row of -1 for nodes that no label reaches and no network has predicted."""
+        result = propagated(known, graph, prior, self.propagation)
+        proba, seeds = result.values, known.labels >= 0
+        labeled = proba.max(axis=1) >= self.confidence
         if self.temperature > 0:
-            values = (taught.values / taught.values.max(axis=1, keepdims=True)) ** (1 / self.temperature)
+            values = (proba / proba.max(axis=1, keepdims=True)) ** (1 / self.temperature)
             values /= values.sum(axis=1, keepdims=True)
         else:
-            values = one_hot(taught.values.argmax(axis=1), len(known.classes))
+            values = one_hot(proba.argmax(axis=1), len(known.classes))
         if prior is None:
-            told &= taught.reached
-        told &= ~known.blank
+            labeled &= result.reached
+        labeled &= ~known.blank
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
-        targets: NDArray[np.float32] = np.where((told | seeds)[:, None], values, np.float32(-1))
+        targets: NDArray[np.float32] = np.where((labeled | seeds)[:, None], values, np.float32(-1))
         return targets
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ngm.estimators.base import NGMEstimator
-from ngm.estimators.validation import chosen_rows
+from ngm.estimators.validation import chosen_rows, is_pair
 from ngm.networks import WORD_NETWORKS
 from ngm.targets import as_array
+from ngm.task import read_classes, read_numbers
 from ngm.text.readers import reads_texts
 
 Estimator = TypeVar("Estimator", bound=NGMEstimator)
@@ -31,6 +31,7 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
     Returns:
         An estimator to call `fit(x, y)` on; it writes no run folder.
 
+    >>> import numpy as np
     >>> from ngm import Graph, NGMClassifier
     >>> x, y = np.eye(6, dtype=np.float32), [0, 1, -1, -1, -1, -1]
     >>> graph = Graph.from_edges([[0, 2], [2, 4], [1, 3], [3, 5]])
@@ -69,10 +70,9 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
 
 def _labeled(model: NGMEstimator, y: ArrayLike) -> int:
     """How many rows have a label that is trained on: all that have one but the validation rows."""
-    rows = len(as_array(y))
-    targets, labeled = clone(model)._encode(y, rows)
+    read = read_numbers if is_regressor(model) else read_classes
+    _, targets, labeled = read(y, len(as_array(y)))
     count, wanted = int(labeled.sum()), model.validation
-    apart = wanted is None or (isinstance(wanted, tuple) and not isinstance(wanted[0], int | np.integer))
-    if apart:
+    if wanted is None or is_pair(wanted):
         return max(count, 1)
     return max(count - len(chosen_rows(cast(float, wanted), targets, labeled, model.seed)), 1)

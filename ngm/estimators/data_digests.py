@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,8 @@ from ngm.graph import Graph
 from ngm.io.hashing import digest
 from ngm.io.run_folder import JSON
 from ngm.networks.input_scaling import Table
+from ngm.recipes.problem import HeldOut
 from ngm.rows import Inputs, num_rows
-
-if TYPE_CHECKING:
-    from ngm.estimators.validation import HeldOut
 
 _PARTS = {
     "x": "other inputs (x)",

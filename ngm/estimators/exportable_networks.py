@@ -37,8 +37,8 @@ class _Characters(nn.Module):
         own, size = self.own, self.own.size
         count = torch.sym_min((codes.shape[1] + size.stride - 1) // size.stride, own.num_frames)  # type: ignore[no-untyped-call]
         width = (count - 1) * size.stride + size.field
-        found = own._convolve(F.pad(codes, (0, width - codes.shape[1])))  # (b, channels, count)
-        blank = own._convolve(codes.new_zeros(1, size.field))  # (1, channels, 1)
+        found = own.convolve(F.pad(codes, (0, width - codes.shape[1])))  # (b, channels, count)
+        blank = own.convolve(codes.new_zeros(1, size.field))  # (1, channels, 1)
         rest = blank.expand(codes.shape[0], -1, own.num_frames - count)
         x = torch.cat([found, rest], dim=2).reshape(codes.shape[0], size.frames * own.num_frames)
         for layer in own.hidden:

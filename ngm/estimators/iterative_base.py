@@ -39,7 +39,7 @@ ALL_DONE = "all rounds done"
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class RoundTargets:
     """What a round is trained on.
 
     Args:
@@ -104,7 +104,7 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
         """What round 0 is trained on, as arrays (n, ...) by name."""
 
     @abstractmethod
-    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+    def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         """What these arrays say to train on; remembers it for the user."""
 
     @abstractmethod
@@ -150,9 +150,9 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
             files.save(progress)
             return progress
         self.history_, self.best_round_ = list(progress.history), best_round(progress.history)
-        lesson = self._lesson(progress.arrays, known)
+        chosen = self._round_targets(progress.arrays, known)
         self.estimator_ = files.load(progress, self.best_round_)
-        self.estimator_.set_params(**fresh(self.estimator, lesson.targets, known).get_params(deep=False))
+        self.estimator_.set_params(**fresh(self.estimator, chosen.targets, known).get_params(deep=False))
         set_names(self.estimator_, known)
         self.stopped_ = progress.stopped or ALL_DONE
         return progress
@@ -162,10 +162,10 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
     ) -> Progress:
         """Trains a round and writes what came of it; where to go on from there, the same on every rank."""
         number, arrays = len(progress.history), progress.arrays
-        lesson = self._lesson(arrays, known)
-        fitted = fresh(self.estimator, lesson.targets, known, files.folder_of(number))
-        fitted.fit(known.x, lesson.targets, graph=graph)
-        history = [*progress.history, measured_round(number, fitted, lesson.labels, lesson.added, known)]
+        chosen = self._round_targets(arrays, known)
+        fitted = fresh(self.estimator, chosen.targets, known, files.folder_of(number))
+        fitted.fit(known.x, chosen.targets, graph=graph)
+        history = [*progress.history, measured_round(number, fitted, chosen.labels, chosen.added, known)]
         set_names(fitted, known)
         stopped = self._stopped(history)
         if stopped is None:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from ngm.choices import Scaling
 from ngm.estimators.checks import per_graph
+from ngm.estimators.parameters import Parameters
 from ngm.objective import NGMLoss, Regularizer
+from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 _IDLE = Regularizer(alpha_ll=0, alpha_lu=0, alpha_uu=0)
 
 
-def edge_loss(
-    settings: Settings, template: Regularizer, cost: str, scaling: Scaling, graphs: int, used: Sequence[bool] = ()
-) -> NGMLoss:
+def edge_loss(parameters: Parameters, settings: Settings, problem: Problem) -> NGMLoss:
     """A regularizer per graph, with alphas of 0 where the graph is not used.
 
     Args:
+        parameters: Have distance, layer, influence and scaling.
         settings: Has the alphas (a list has an entry per graph), negatives and margin.
-        template: Has distance, layer and influence.
-        cost: Supervised cost.
-        scaling: Of the terms.
-        graphs: How many there are.
-        used: (graphs,) whether each is used; all of them where not given.
+        problem: Has the task and the graphs; as long as it is not known which are used, all are.
     """
-    count = max(graphs, 1)
+    count = max(len(problem.graphs), 1)
     per = [per_graph(name, getattr(settings, name), count) for name in ALPHAS]
-    like = replace(template, negatives=settings.negatives, margin=settings.margin)
-    made = [replace(like, alpha_ll=ll, alpha_lu=lu, alpha_uu=uu) for ll, lu, uu in zip(*per, strict=True)]
-    kept = [r if u else _IDLE for r, u in zip(made, used or [True] * count, strict=True)]
-    return NGMLoss(kept, cost=cost, scaling=scaling)
+    like = Regularizer(
+        distance=parameters.distance,
+        layer=parameters.layer,
+        influence=parameters.influence,
+        negatives=settings.negatives,
+        margin=settings.margin,
+    )
+    every = [replace(like, alpha_ll=ll, alpha_lu=lu, alpha_uu=uu) for ll, lu, uu in zip(*per, strict=True)]
+    chosen = [r if u else _IDLE for r, u in zip(every, problem.graphs_used or [True] * count, strict=True)]
+    return NGMLoss(chosen, cost=problem.task.cost, scaling=parameters.scaling)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -27,18 +27,15 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
 from ngm._spelling import nearest
-from ngm.estimators.checks import check_features
 from ngm.estimators.exportable_networks import exportable
+from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import file_written_whole
 from ngm.io.run_folder import JSON
 from ngm.networks.charcnn import CharCNN
-from ngm.rows import Rows, num_rows, take_rows
+from ngm.rows import Inputs, Rows, num_rows, take_rows
+from ngm.task import ClassTask, NumberTask, Task
 from ngm.text.characters import ALPHABET
-from ngm.text.readers import Given
 from ngm.text.tokens import LENGTH
-
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
 
 Format = Literal["onnx", "torch"]
 SUFFIXES: dict[str, str] = {"onnx": ".onnx", "torch": ".pt2"}
@@ -69,36 +66,36 @@ class Exported:
 
 
 def export(
-    estimator: NGMEstimator,
+    model: TrainedModel,
     format: str,
     file: str | Path | None = None,
-    x: Given | None = None,
+    inputs: Inputs | None = None,
     further: Mapping[str, JSON] | None = None,
 ) -> Exported:
-    """Writes the network of a fitted estimator to a file, runs the file, and keeps it if the outputs are the same.
+    """Writes a trained network to a file, runs the file, and keeps it if the outputs are the same.
 
     Args:
-        estimator: Fitted.
+        model: Trained.
         format: "onnx" or "torch".
         file: Ends in .onnx or .pt2; `model` with that ending in the current folder where not given.
-        x: Rows to check with, as `predict` takes them; made up where not given. A network of one's own needs some.
-        further: Entries of the metadata beside those that the estimator knows, such as how rows are made.
+        inputs: Rows to check with, read as for prediction; made up where not given. A network of one's own needs some.
+        further: Entries of the metadata beside those that the model knows, such as how rows are made.
     """
     path = _path(format, file)
     _check_torch()
     if format == "onnx":
         _check_packages()
-    batches = _given(estimator, x) if x is not None else list(_made_up(estimator))
+    batches = _given(model, inputs) if inputs is not None else list(_made_up(model))
     names = list(batches[0]) if isinstance(batches[0], dict) else [INPUT]
     with _quiet(), torch.no_grad():
-        program = _program(_Outputs(estimator, exportable(estimator.network_)), batches[0], _is_text(estimator))
-        described = {**_metadata(estimator, batches[0]), **(further or {})}
+        program = _program(_Outputs(model.task, exportable(model.network)), batches[0], model.reader is not None)
+        described = {**_metadata(model, batches[0]), **(further or {})}
         write = _to_onnx if format == "onnx" else _to_archive
         content = write(program, names, described)
         with file_written_whole(path) as part:
             part.write_bytes(content)
             run = _run_onnx(part) if format == "onnx" else _run_archive(part)
-            difference = _check(estimator, run, batches, path)
+            difference = _check(model, run, batches, path)
     return Exported(path, cast(Format, format), described, difference, sum(_count(rows) for rows in batches))
 
 
@@ -110,12 +107,13 @@ def format_of(file: Path) -> Format | None:
 class _Outputs(nn.Module):
     """The network with its outputs by name."""
 
-    def __init__(self, estimator: NGMEstimator, network: nn.Module) -> None:
+    def __init__(self, task: Task, network: nn.Module) -> None:
         super().__init__()
         self.network = network
-        self.squash = estimator._squash if hasattr(estimator, "classes_") else None
-        for name in ("mean_", "scale_"):  # of a regressor's targets
-            self.register_buffer(name, torch.as_tensor(getattr(estimator, name, 0.0)).double())
+        self.squash = None if isinstance(task, NumberTask) else task.squash
+        mean, scale = (task.mean, task.scale) if isinstance(task, NumberTask) else (0.0, 0.0)
+        self.register_buffer("mean_", torch.as_tensor(mean).double())
+        self.register_buffer("scale_", torch.as_tensor(scale).double())
 
     def forward(self, x: Rows) -> dict[str, Tensor]:
         logits = self.network(x)
@@ -215,13 +213,14 @@ def _run_archive(file: Path) -> _Run:
     return run
 
 
-def _check(estimator: NGMEstimator, run: _Run, batches: list[Rows], path: Path) -> float:
-    """Largest difference between what the file and the estimator's own network give; an error where it is large."""
-    network = _Outputs(estimator, estimator.network_).to(estimator.device).eval()
+def _check(model: TrainedModel, run: _Run, batches: list[Rows], path: Path) -> float:
+    """Largest difference between what the file and the network itself give; an error where it is large."""
+    task, device = model.task, model.parameters.device
+    network = _Outputs(task, model.network).to(device).eval()
     largest = 0.0
-    shift, scale = getattr(estimator, "mean_", 0.0), getattr(estimator, "scale_", 1.0)
+    shift, scale = (task.mean, task.scale) if isinstance(task, NumberTask) else (0.0, 1.0)
     for rows in batches:
-        moved = _each(rows, lambda part: part.to(estimator.device))
+        moved = _each(rows, lambda part: part.to(device))
         wanted = {name: values.cpu().numpy() for name, values in network(moved).items()}
         found = run(rows)
         for name, values in wanted.items():
@@ -236,60 +235,59 @@ def _check(estimator: NGMEstimator, run: _Run, batches: list[Rows], path: Path) 
     return largest
 
 
-def _given(estimator: NGMEstimator, x: Given) -> list[Rows]:
-    """The first rows of x: one by itself, and some together."""
-    inputs = check_features(estimator, x, reset=False)
+def _given(model: TrainedModel, inputs: Inputs) -> list[Rows]:
+    """The first rows: one by itself, and some together."""
     count = min(num_rows(inputs), _ROWS_CHECKED)
     if not count:
         raise ValueError("x has no rows; give some to check the exported network with")
-    taken = [take_rows(inputs, torch.arange(n), estimator.dtype_) for n in (count, 1)]
+    taken = [take_rows(inputs, torch.arange(n), model.dtype) for n in (count, 1)]
     return [_each(rows, lambda part: part.to_dense() if part.is_sparse_csr else part) for rows in taken]
 
 
-def _made_up(estimator: NGMEstimator) -> Iterator[Rows]:
+def _made_up(model: TrainedModel) -> Iterator[Rows]:
     """Random rows of the kind that the network was trained on, in batches of several sizes and lengths."""
     draw = torch.Generator().manual_seed(0)
-    if callable(estimator.network):
+    if callable(model.parameters.network):
         raise ValueError(
             "the network is one of your own, so what it takes is not known; give x=, a few rows such as predict takes"
         )
-    if not _is_text(estimator):
+    if model.reader is None:
         for count in (7, 1):
-            yield torch.randn(count, estimator._widths[0], generator=draw, dtype=estimator.dtype_)
+            yield torch.randn(count, model.widths[0], generator=draw, dtype=model.dtype)
         return
-    words = estimator.reader_.vocabulary
+    words = model.reader.vocabulary
     kind, most = (torch.uint8, len(ALPHABET) + 1) if words is None else (torch.int32, len(words))
-    longest = estimator.network_.length if isinstance(estimator.network_, CharCNN) else LENGTH
+    longest = model.network.length if isinstance(model.network, CharCNN) else LENGTH
     for count, length in ((5, 60), (1, 1), (2, longest)):
         rows = torch.randint(1, most, (count, length), generator=draw).to(kind)
         rows[0, length // 2 + 1 :] = 0  # a text that ends early
         yield rows
 
 
-def _metadata(estimator: NGMEstimator, rows: Rows) -> dict[str, JSON]:
+def _metadata(model: TrainedModel, rows: Rows) -> dict[str, JSON]:
     """What a program that runs the file has to know."""
-    text = _is_text(estimator)
+    text, network = model.reader is not None, model.parameters.network
 
     def kind(part: Tensor) -> JSON:
         shape: list[JSON] = ["batch", "length"] if text else ["batch", *part.shape[1:]]
         return {"shape": shape, "type": str(part.dtype).removeprefix("torch.")}
 
     parts = cast("dict[str, Tensor]", rows) if isinstance(rows, dict) else {INPUT: rows}
-    classes = getattr(estimator, "classes_", None)
+    classes = model.task.classes if isinstance(model.task, ClassTask) else None
     found: dict[str, JSON] = {
         "library": f"neural-graph-machines {_version()}",
-        "estimator": type(estimator).__name__,
-        "network": "of one's own" if callable(estimator.network) else estimator.network,
-        "task": getattr(estimator, "task_", "regression"),
+        "estimator": model.estimator,
+        "network": "of one's own" if callable(network) else network,
+        "task": "regression" if classes is None else model.task.name,
         "inputs": {name: kind(part) for name, part in parts.items()},
         "outputs": ["prediction"] if classes is None else ["logits", "probabilities"],
     }
     if classes is not None:
         found["classes"] = classes.tolist()
-    if hasattr(estimator, "feature_names_in_"):
-        found["feature_names"] = estimator.feature_names_in_.tolist()
-    if text and estimator.reader_.vocabulary is not None:
-        found["words"] = list(estimator.reader_.vocabulary.words)
+    if model.feature_names is not None:
+        found["feature_names"] = model.feature_names.tolist()
+    if model.reader is not None and model.reader.vocabulary is not None:
+        found["words"] = list(model.reader.vocabulary.words)
     return found
 
 
@@ -334,10 +332,6 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         log.setLevel(level)
-
-
-def _is_text(estimator: NGMEstimator) -> bool:
-    return hasattr(estimator, "reader_")
 
 
 def _each(rows: Rows, change: Callable[[Tensor], Tensor]) -> Rows:

@@ -1,9 +1,9 @@
-"""The estimator's network: made from its settings, and tried on a row before training."""
+"""The network of an estimator: made from settings, and tried on a row before training."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,52 +14,58 @@ from torch import Tensor, nn
 from ngm._node_targets import node_weights
 from ngm._processor import check_bfloat16
 from ngm.choices import ScalingName
+from ngm.estimators.parameters import Network, Parameters
 from ngm.graph import Graph
-from ngm.networks import NETWORKS, WORD_NETWORKS
+from ngm.networks import NETWORKS
 from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
 from ngm.parameters import PARAMETERS
+from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, move_rows, take_rows
-from ngm.text.readers import reads_texts
+from ngm.text.readers import Reader
 from ngm.text.word_vectors import WordVectors
 from ngm.training import seeded
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
-
 
 def make_network(
-    estimator: NGMEstimator, in_features: int, out_features: int, vectors: WordVectors | None = None
+    parameters: Parameters,
+    settings: Settings,
+    widths: tuple[int, int],
+    dtype: torch.dtype,
+    reader: Reader | None = None,
+    vectors: WordVectors | None = None,
 ) -> nn.Module:
     """A new network, the same for the same seed.
 
     Args:
-        estimator: Its `network` and settings say which.
-        in_features: Width of a row; of texts, whatever.
-        out_features: Classes, labels or targets.
+        parameters: Say which.
+        settings: What the recipe made of them.
+        widths: (width of a row, number of outputs); of texts, the first does not matter.
+        dtype: Of its weights.
+        reader: Reads the texts that it takes; None for a network that takes numbers.
         vectors: What a network of words starts from.
     """
-    PARAMETERS["network"].check("network", estimator.network)
-    with seeded(estimator.seed):
-        if callable(estimator.network):
-            made = _own(estimator, in_features, out_features)
-        elif reads_texts(estimator.network):
-            made = _of_texts(estimator, out_features, vectors)
+    network, (in_features, out_features) = parameters.network, widths
+    PARAMETERS["network"].check("network", network)
+    with seeded(parameters.seed):
+        if callable(network):
+            made = _own(network, in_features, out_features)
+        elif reader is not None:
+            made = _of_texts(network, out_features, settings.dropout, reader, vectors, parameters.seed)
         else:
-            made = NETWORKS[estimator.network](
+            made = NETWORKS[network](
                 in_features,
                 out_features,
-                hidden=tuple(estimator.hidden),
-                dropout=estimator.settings_.dropout,
-                input_dropout=estimator.settings_.input_dropout,
-                input_scaling=estimator.settings_.input_scaling or "none",
+                hidden=tuple(parameters.hidden),
+                dropout=settings.dropout,
+                input_dropout=settings.input_dropout,
+                input_scaling=settings.input_scaling or "none",
             )
-    return made.to(estimator.device, estimator.dtype_)
+    return made.to(parameters.device, dtype)
 
 
-def input_scaling_of(estimator: NGMEstimator, inputs: Inputs) -> ScalingName:
+def input_scaling_of(network: Network, wanted: ScalingName | None, inputs: Inputs) -> ScalingName:
     """How the network is to scale rows of x: as set, else by the kind of x; networks of one's own see x as it is."""
-    wanted = estimator.settings_.input_scaling
-    if estimator.network != "ffnn" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
+    if network != "ffnn" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
         return "none"
     return choose_input_scaling(cast(Table, inputs)) if wanted is None else wanted
 
@@ -94,20 +100,31 @@ def measure_inputs(
     scale.set_scale(*column_scale(rows, weight))
 
 
-def try_network(estimator: NGMEstimator, inputs: Inputs) -> None:
-    """Runs a row through the network, so that what does not fit is said before training."""
-    rows = take_rows(inputs, torch.arange(1), estimator.dtype_)
+def try_network(
+    network: nn.Module, inputs: Inputs, out_features: int, dtype: torch.dtype, device: str, seed: int
+) -> None:
+    """Runs a row through the network, so that what does not fit is said before training.
+
+    Args:
+        network: Not trained yet.
+        inputs: A row per node.
+        out_features: Number of outputs that it must have.
+        dtype: Of the rows.
+        device: Where the network is.
+        seed: For networks that draw random numbers.
+    """
+    rows = take_rows(inputs, torch.arange(1), dtype)
     what = f"a row of x, {_shape(rows)}," if not isinstance(rows, dict) else "a row of x"
-    estimator.network_.eval()
+    network.eval()
     try:
-        with torch.inference_mode(), seeded(estimator.seed):
-            logits = estimator.network_(move_rows(rows, estimator.device))
+        with torch.inference_mode(), seeded(seed):
+            logits = network(move_rows(rows, device))
     except (RuntimeError, TypeError, IndexError, AttributeError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"the network cannot take {what} ({reason}); give a network for such inputs, or x as float32"
         ) from error
-    expected = (1, estimator._widths[1])
+    expected = (1, out_features)
     if not isinstance(logits, Tensor) or tuple(logits.shape) != expected:
         found = _shape(logits) if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
         raise ValueError(
@@ -126,26 +143,27 @@ def dtype_of(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
     return torch.float64 if double else torch.float32
 
 
-def _own(estimator: NGMEstimator, in_features: int, out_features: int) -> nn.Module:
-    if isinstance(estimator.network, nn.Module):
+def _own(network: Callable[[int, int], nn.Module], in_features: int, out_features: int) -> nn.Module:
+    if isinstance(network, nn.Module):
         raise ValueError(
-            f"network is a {type(estimator.network).__name__} that is made already; give a function "
+            f"network is a {type(network).__name__} that is made already; give a function "
             "(in_features, out_features) -> nn.Module, so that every fit starts afresh"
         )
-    made = estimator.network(in_features, out_features)  # type: ignore[operator]
+    made = network(in_features, out_features)
     if not isinstance(made, nn.Module):
         raise ValueError(f"network(in_features, out_features) returned a {type(made).__name__}; return an nn.Module")
     return made
 
 
-def _of_texts(estimator: NGMEstimator, out_features: int, vectors: WordVectors | None) -> nn.Module:
+def _of_texts(
+    network: str, out_features: int, dropout: float | None, reader: Reader, vectors: WordVectors | None, seed: int
+) -> nn.Module:
     """Where dropout is None, the network's own is taken."""
-    kind, reader, share = NETWORKS[str(estimator.network)], estimator.reader_, estimator.settings_.dropout
-    dropout = {} if share is None else {"dropout": share}
-    if estimator.network not in WORD_NETWORKS or reader.vocabulary is None:
-        return kind(out_features, **dropout)
-    table = None if vectors is None else reader.vocabulary.vectors(vectors, seed=estimator.seed)[0]
-    return kind(len(reader.vocabulary), out_features, width=reader.width, vectors=table, **dropout)
+    kind, given = NETWORKS[network], {} if dropout is None else {"dropout": dropout}
+    if reader.vocabulary is None:
+        return kind(out_features, **given)
+    table = None if vectors is None else reader.vocabulary.vectors(vectors, seed=seed)[0]
+    return kind(len(reader.vocabulary), out_features, width=reader.width, vectors=table, **given)
 
 
 def _shape(values: Tensor) -> str:

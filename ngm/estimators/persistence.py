@@ -1,61 +1,61 @@
-"""Estimators to run folders and back: settings as JSON, weights as safetensors, never a pickle."""
+"""Run folders of estimators: settings as JSON, weights as safetensors, never a pickle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
-from torch import Tensor, nn
+from torch import nn
 
 from ngm._arguments import as_path
 from ngm.estimators.data_digests import check_same_data, data_digests
-from ngm.graph import Graph
+from ngm.estimators.network_factory import make_network
+from ngm.estimators.parameters import Parameters
+from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import remove_all_leftovers
 from ngm.io.locks import folder_lock
 from ngm.io.run_folder import JSON, Run, TrainedRun
 from ngm.io.run_writer import RunWriter
-from ngm.networks.input_scaling import Table
+from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings, resolve
 from ngm.recipes.stacking import TeacherReport
-from ngm.rows import Inputs
+from ngm.task import Task
 from ngm.text.readers import Reader, reads_texts
 from ngm.training import History, load_into
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
-    from ngm.estimators.validation import HeldOut
-
 _WIDEST = 2**31  # columns, classes; more is damage
 _NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
-_COUNTS = {"labeled": "num_labeled_", "labeled_given": "num_given_", "validation_rows": "num_validation_"}
+_COUNTS = {"labeled": "num_labeled", "labeled_given": "num_given", "validation_rows": "num_validation"}
 _MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
 _OF_ONE_CALL = ("overwrite",)  # no part of a run: who loads it has not been allowed anything
 
 
-def check_folder(estimator: NGMEstimator, data: Mapping[str, JSON] | None = None) -> dict[str, JSON] | None:
+def check_folder(
+    estimator: str, parameters: Parameters, data: Mapping[str, JSON] | None = None
+) -> dict[str, JSON] | None:
     """Refuses a folder with a run in it that may be neither replaced nor gone on with; nothing is written.
 
     Args:
-        estimator: Its `folder`, `resume` and `overwrite` say what is wanted.
+        estimator: Name of the class that is to train.
+        parameters: `folder`, `resume` and `overwrite` say what is wanted.
         data: Digests of what it is to be trained on, to compare with those of the run to go on with; None: not yet.
 
     Returns:
         `config.json` of the run to go on with; None for a new run.
     """
-    folder = as_path("folder", estimator.folder)
-    if not estimator.resume or not (folder / "config.json").exists():
-        Run.check(folder, estimator.overwrite, resumable=True)
+    folder = as_path("folder", parameters.folder)
+    if not parameters.resume or not (folder / "config.json").exists():
+        Run.check(folder, parameters.overwrite, resumable=True)
         return None
     run = Run.open(folder)
     config = run.read("config.json", ("estimator", "settings"))
     before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
-    _check_same(before, {"estimator": type(estimator).__name__, **settings_as_json(estimator)}, folder)
+    _check_same(before, {"estimator": estimator, **settings_as_json(parameters)}, folder)
     if run.is_trained and not run.checkpoint.exists():
         raise ValueError(
             f"{folder} has weights but no checkpoint, so there is nothing to go on from (save writes none); set "
@@ -66,71 +66,62 @@ def check_folder(estimator: NGMEstimator, data: Mapping[str, JSON] | None = None
     return config
 
 
-def lock(estimator: NGMEstimator, rank: int, create: bool = False) -> AbstractContextManager[None]:
-    """Keeps other trainings out of the estimator's folder, where this process writes one."""
-    return nullcontext() if estimator.folder is None or rank else folder_lock(estimator.folder, create)
+def lock(folder: str | Path | None, rank: int, create: bool = False) -> AbstractContextManager[None]:
+    """Keeps other trainings out of a folder, where there is one and this process writes it."""
+    return nullcontext() if folder is None or rank else folder_lock(folder, create)
 
 
 def checked_digests(
-    estimator: NGMEstimator,
-    inputs: Inputs,
-    y: tuple[Tensor, Tensor, object],
-    held_out: HeldOut,
-    sample_weight: ArrayLike | None,
-    graphs: Sequence[Graph],
-    views: Mapping[str, Table],
+    estimator: str, parameters: Parameters, problem: Problem, recomputed: Collection[str] = ()
 ) -> dict[str, JSON]:
     """What tells the data from other data; refuses it if the folder is of other data, or not to be replaced.
 
     Args:
-        estimator: Has the folder.
-        inputs: A row per node.
-        y: Targets of the labelled rows, (n,) mask of these, and the classes.
-        held_out: Validation rows.
-        sample_weight: (n,) or None.
-        graphs: Over the rows.
-        views: Further tables, a row per node in each.
+        estimator: Name of the class that is to train.
+        parameters: Have the folder.
+        problem: What it is to be trained on.
+        recomputed: Parts of the data that the caller made from others; see `data_digests`.
     """
-    check_folder(estimator)  # before anything is read
-    recomputed = run_writer(estimator).recomputed
-    data = data_digests(inputs, y, held_out, sample_weight, graphs, estimator.thesaurus, recomputed, views)
-    check_folder(estimator, data)
+    check_folder(estimator, parameters)  # before anything is read
+    data = data_digests(
+        problem.inputs,
+        (problem.targets[problem.known], problem.known, getattr(problem.task, "classes", None)),
+        problem.held_out,
+        problem.sample_weight,
+        problem.graphs,
+        parameters.thesaurus,
+        recomputed,
+        problem.views,
+    )
+    check_folder(estimator, parameters, data)
     return data
 
 
-def begin(estimator: NGMEstimator, data: Mapping[str, JSON], leads: bool = True) -> Run:
-    """Opens the estimator's folder: a new run, or the one to resume, whose settings and data must be the same.
+def begin(estimator: str, parameters: Parameters, data: Mapping[str, JSON], writer: RunWriter | None) -> Run:
+    """Opens the run folder: a new run, or the one to resume, whose settings and data must be the same.
 
     Args:
-        estimator: Its `folder`, `resume` and `overwrite` say what to open.
+        estimator: Name of the class that is to train.
+        parameters: `folder`, `resume` and `overwrite` say what to open.
         data: Digests of what it is to be trained on.
-        leads: Whether this process is the one that writes.
+        writer: Owns the folder; None in processes that do not write.
     """
-    run = Run(as_path("folder", estimator.folder))
-    if not leads:
+    run = Run(as_path("folder", parameters.folder))
+    if writer is None:
         return run
-    config = check_folder(estimator, data)
+    config = check_folder(estimator, parameters, data)
     if config is None:
-        Run.create(run.folder, estimator.overwrite, resumable=True)
+        Run.create(run.folder, parameters.overwrite, resumable=True)
     remove_all_leftovers(run.folder)
-    run_writer(estimator).begin(run, type(estimator).__name__, settings_as_json(estimator), data, earlier=config)
+    writer.begin(run, estimator, settings_as_json(parameters), data, earlier=config)
     return run
 
 
-def set_run_writer(estimator: NGMEstimator, writer: RunWriter) -> None:
-    """Makes `fit` leave its run folder to a writer of the caller's, which knows more of the run than `fit` does."""
-    estimator._run_writer = writer
-
-
-def run_writer(estimator: NGMEstimator) -> RunWriter:
-    """The writer that was set, or one that adds nothing."""
-    return estimator._run_writer or RunWriter()
-
-
-def trained_run(estimator: NGMEstimator) -> TrainedRun:
-    """What a trained estimator leaves in a run folder."""
-    history = estimator.history_
+def trained_run(model: TrainedModel) -> TrainedRun:
+    """What a trained model leaves in a run folder."""
+    history = model.history
     best = history.epochs[history.best_epoch] if history.epochs else {}
+    counts = {key: getattr(model, name) for key, name in _COUNTS.items()}
     return TrainedRun(
         metrics={
             "stopped": history.stopped,
@@ -138,88 +129,85 @@ def trained_run(estimator: NGMEstimator) -> TrainedRun:
             "best_epoch": history.best_epoch,
             "seconds": sum(epoch["seconds"] for epoch in history.epochs),
             "validation": {k.removeprefix("validation_"): v for k, v in best.items() if k.startswith("validation_")},
-            **{key: getattr(estimator, name) for key, name in _COUNTS.items() if hasattr(estimator, name)},
-            "edges": cast(JSON, dict(estimator.edges_by_kind_)),
-            "graphs_used": cast(JSON, list(estimator.graphs_used_)),
-            **({"teachers": teachers_as_json(estimator.teachers_)} if estimator.teachers_ else {}),
+            **{key: count for key, count in counts.items() if count is not None},
+            "edges": cast(JSON, dict(model.edges_by_kind)),
+            "graphs_used": cast(JSON, list(model.graphs_used)),
+            **({"teachers": teachers_as_json(model.teachers)} if model.teachers else {}),
         },
-        model=_model(estimator),
-        weights=estimator.network_.state_dict(),
+        model=_model_as_json(model),
+        weights=model.network.state_dict(),
         history=cast("list[dict[str, JSON]]", history.epochs),
     )
 
 
-def save(estimator: NGMEstimator, folder: Path, overwrite: bool = False) -> Path:
-    """Writes a run folder from a fitted estimator."""
+def save(model: TrainedModel, folder: Path, overwrite: bool = False) -> Path:
+    """Writes a run folder from a trained model."""
     Run.check(folder, overwrite)
     with folder_lock(folder, create=True):
         run = Run.create(folder, overwrite)
-        run.write_config(type(estimator).__name__, settings_as_json(estimator))
-        run.write_trained(trained_run(estimator))
+        run.write_config(model.estimator, settings_as_json(model.parameters))
+        run.write_trained(trained_run(model))
     return folder
 
 
-def load(
-    folder: str | Path, network: Callable[[int, int], nn.Module] | None = None, device: str | None = None
-) -> NGMEstimator:
-    """Reads an estimator back from a run folder, ready to predict.
+def read_model(
+    run: Run, estimator: str, parameters: Parameters, read_task: Callable[[Mapping[str, JSON]], Task]
+) -> TrainedModel:
+    """Reads what `finish` wrote.
 
     Args:
-        folder: Written by `save`, or by `fit` with `folder=`.
-        network: The function that made the network, if it was a function of one's own.
-        device: Where to predict; where it was trained, if not given.
+        run: Has been trained.
+        estimator: Name of the class that trained it.
+        parameters: From `parameters_from_json`.
+        read_task: Takes back what the task wrote into `model.json`.
     """
-    from ngm.estimators.classifier import NGMClassifier
-    from ngm.estimators.regressor import NGMRegressor
-
-    run = Run.open(folder)
-    config = run.read("config.json", ("estimator", "settings"))
-    model = run.read("model.json", ("dtype", "in_features", "out_features"))
+    content = run.read("model.json", ("dtype", "in_features", "out_features"))
     metrics = run.read("metrics.json", ("best_epoch", "stopped", "labeled", "edges"))
-    kinds: dict[str, type[NGMEstimator]] = {"NGMClassifier": NGMClassifier, "NGMRegressor": NGMRegressor}
-    if config["estimator"] not in kinds:
-        raise ValueError(f"{folder} holds a {config['estimator']!r}; this release loads {', '.join(kinds)}")
-    settings = cast("dict[str, JSON]", config["settings"])
-    estimator = _made(kinds[str(config["estimator"])], settings, network, folder)
-    estimator.device = device or estimator.device
-    _recall(estimator, model, run.folder / "model.json")
-    estimator.network_ = estimator._make_network(*estimator._widths)
-    load_into(estimator.network_, run.load_weights(), f"the weights in {folder} do not fit the network")
-    estimator.network_.eval()
+    task, reader, settings = _parts_from_json(parameters, content, read_task, run.folder / "model.json")
+    dtype = torch.float64 if content["dtype"] == "float64" else torch.float32
+    widths = cast(int, content["in_features"]), cast(int, content["out_features"])
+    for name, width in zip(("in_features", "out_features"), widths, strict=True):
+        if not 1 <= width <= _WIDEST:
+            raise ValueError(f"{run.folder / 'model.json'} is damaged ({name} is {width}); train again")
+    network = make_network(parameters, settings, widths, dtype, reader)
+    load_into(network, run.load_weights(), f"the weights in {run.folder} do not fit the network")
     epochs = cast("list[dict[str, float]]", run.read_history())
-    estimator.history_ = History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"])  # type: ignore[arg-type]
-    estimator.n_iter_ = len(epochs)
-    for key in _COUNTS.keys() & metrics.keys():  # folders of before have the first alone
-        setattr(estimator, _COUNTS[key], metrics[key])
-    estimator.edges_by_kind_ = cast("dict[str, int]", metrics["edges"])
-    estimator.graphs_used_ = cast("list[bool]", metrics.get("graphs_used", []))
-    estimator.teachers_ = teachers_from_json(metrics.get("teachers"))
-    return estimator
+    names = content.get("feature_names")
+    return TrainedModel(
+        estimator=estimator,
+        parameters=parameters,
+        settings=settings,
+        task=task,
+        network=network.eval(),
+        widths=widths,
+        dtype=dtype,
+        reader=reader,
+        is_table=bool(content.get("is_table", True)),
+        feature_names=None if names is None else np.array(names, dtype=object),
+        history=History(epochs, cast(int, metrics["best_epoch"]), metrics["stopped"]),  # type: ignore[arg-type]
+        **{
+            name: cast(int, metrics.get(key)) for key, name in _COUNTS.items()
+        },  # folders of before have the first alone
+        edges_by_kind=cast("dict[str, int]", metrics["edges"]),
+        graphs_used=cast("list[bool]", metrics.get("graphs_used", [])),
+        teachers=teachers_from_json(metrics.get("teachers")),
+    )
 
 
-def _recall(estimator: NGMEstimator, model: Mapping[str, JSON], file: Path) -> None:
-    """Takes back what `_model` wrote."""
+def _parts_from_json(
+    parameters: Parameters, content: Mapping[str, JSON], read_task: Callable[[Mapping[str, JSON]], Task], file: Path
+) -> tuple[Task, Reader | None, Settings]:
+    """Takes back what `_model_as_json` wrote of task, texts and settings."""
     try:
-        estimator._recall(model)
-        if reads_texts(estimator.network):
-            estimator.reader_ = Reader.from_json(str(estimator.network), model["text"])
-            if estimator.reader_.vocabulary is not None:
-                estimator.vocabulary_ = estimator.reader_.vocabulary
-        used = cast("dict[str, JSON] | None", model.get("settings"))  # as they were, whatever the recipe says now
-        resolved = resolve(estimator)
+        task = read_task(content)
+        texts = reads_texts(parameters.network)
+        reader = Reader.from_json(str(parameters.network), content["text"]) if texts else None
+        used = cast("dict[str, JSON] | None", content.get("settings"))  # as they were, whatever the recipe says now
+        resolved = resolve(parameters, "numbers" if task.name == "numbers" else "classes")
         settings = {"recipe": resolved.recipe, **_renamed(used or {})}  # folders of before have no recipe there
-        estimator.settings_ = resolved if used is None else Settings(**settings)  # type: ignore[arg-type]
+        return task, reader, resolved if used is None else Settings(**settings)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
-    estimator.dtype_ = torch.float64 if model["dtype"] == "float64" else torch.float32
-    estimator._widths = cast(int, model["in_features"]), cast(int, model["out_features"])
-    for name, width in zip(("in_features", "out_features"), estimator._widths, strict=True):
-        if not 1 <= width <= _WIDEST:
-            raise ValueError(f"{file} is damaged ({name} is {width}); train again")
-    if model.get("is_table", True):
-        estimator.n_features_in_ = model["in_features"]
-    if model.get("feature_names") is not None:
-        estimator.feature_names_in_ = np.array(model["feature_names"], dtype=object)
 
 
 def teachers_as_json(report: TeacherReport) -> dict[str, JSON]:
@@ -262,14 +250,15 @@ def _score(value: float) -> float | None:
     return None if np.isnan(value) else value
 
 
-def settings_as_json(estimator: NGMEstimator) -> dict[str, JSON]:
-    """The estimator's fields; a function is noted by its name, a validation pair by its sizes.
+def settings_as_json(parameters: Parameters) -> dict[str, JSON]:
+    """The settings as given; a function is noted by its name, a validation pair by its sizes.
 
     Word vectors and a thesaurus are noted by their files, those in memory by their sizes: prediction needs neither.
     """
-    settings = {f.name: _as_json(getattr(estimator, f.name)) for f in fields(estimator) if f.name not in _OF_ONE_CALL}
+    names = [field.name for field in fields(Parameters) if field.name not in _OF_ONE_CALL]
+    settings = {name: _as_json(getattr(parameters, name)) for name in names}
     for name in _NOT_KEPT:
-        value = getattr(estimator, name)
+        value = getattr(parameters, name)
         if value is not None and not isinstance(value, str | Path):
             settings[name] = f"{_IN_MEMORY}{value}"
     return settings
@@ -299,50 +288,52 @@ def _renamed(settings: Mapping[str, JSON]) -> dict[str, JSON]:
     return renamed
 
 
-def _made(
-    kind: type[NGMEstimator],
-    settings: Mapping[str, JSON],
-    network: Callable[[int, int], nn.Module] | None,
-    folder: str | Path,
-) -> NGMEstimator:
+def parameters_from_json(
+    settings: Mapping[str, JSON], network: Callable[[int, int], nn.Module] | None, folder: str | Path
+) -> Parameters:
+    """Takes back what `settings_as_json` gave.
+
+    Args:
+        settings: Of `config.json`.
+        network: The function that made the network, if it was a function of one's own.
+        folder: For messages.
+    """
     settings = _renamed(settings)
-    known = {f.name for f in fields(kind)}
-    unknown = sorted(set(settings) - known)
+    unknown = sorted(set(settings) - {field.name for field in fields(Parameters)})
     if unknown:
         raise ValueError(
             f"{folder}/config.json has unknown settings {', '.join(unknown)}; was it written by a newer release?"
         )
     gone = {name: None for name in _NOT_KEPT if str(settings.get(name)).startswith(_IN_MEMORY)}
     given = {**settings, **gone}
-    estimator = kind(**{k: tuple(v) if k == "hidden" else v for k, v in given.items()})  # type: ignore[arg-type]
+    parameters = Parameters(**{k: tuple(v) if k == "hidden" else v for k, v in given.items()})  # type: ignore[arg-type]
     if network is not None:
-        estimator.network = network
+        parameters.network = network
     elif str(settings.get("network")).startswith("function "):
         name = str(settings["network"]).removeprefix("function ")
         raise ValueError(f"{folder} was trained with a network of your own ({name}); call load(folder, network={name})")
-    return estimator
+    return parameters
 
 
-def _model(estimator: NGMEstimator) -> dict[str, JSON]:
-    names = getattr(estimator, "feature_names_in_", None)
+def _model_as_json(model: TrainedModel) -> dict[str, JSON]:
     return {
-        "dtype": str(estimator.dtype_).removeprefix("torch."),
-        "in_features": estimator._widths[0],
-        "out_features": estimator._widths[1],
-        "is_table": hasattr(estimator, "n_features_in_"),
-        "feature_names": None if names is None else names.tolist(),
-        "settings": {name: _as_json(value) for name, value in vars(estimator.settings_).items()},
-        **({"text": _text(estimator)} if hasattr(estimator, "reader_") else {}),
-        **estimator._describe(),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "in_features": model.widths[0],
+        "out_features": model.widths[1],
+        "is_table": model.is_table,
+        "feature_names": None if model.feature_names is None else model.feature_names.tolist(),
+        "settings": {name: _as_json(value) for name, value in vars(model.settings).items()},
+        **({"text": _text_as_json(model, model.reader)} if model.reader is not None else {}),
+        **model.task.as_json(),
     }
 
 
-def _text(estimator: NGMEstimator) -> dict[str, JSON]:
+def _text_as_json(model: TrainedModel, reader: Reader) -> dict[str, JSON]:
     """The vocabulary, the width of the word vectors, and what these were started from."""
-    width = getattr(getattr(estimator.network_, "words", None), "embedding_dim", None)
-    given = {name: getattr(estimator, name) for name in ("word_vectors", "thesaurus")}
+    width = getattr(getattr(model.network, "words", None), "embedding_dim", None)
+    given = {name: getattr(model.parameters, name) for name in ("word_vectors", "thesaurus")}
     notes = {name: None if value is None else str(value) for name, value in given.items()}
-    return {**estimator.reader_.as_json(width), **notes}
+    return {**reader.as_json(width), **notes}
 
 
 def _check_same(before: Mapping[str, JSON], now: Mapping[str, JSON], folder: Path) -> None:

@@ -24,14 +24,18 @@ from torch import Tensor
 
 from ngm.distributed import bytes_from, rank_and_world
 from ngm.estimators import persistence
+from ngm.estimators.base import trained_model
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.data_digests import data_digests
+from ngm.estimators.loading import load
+from ngm.estimators.parameters import parameters_of
 from ngm.estimators.training_rounds import Known, Round, write_rounds
-from ngm.estimators.validation import HeldOut
 from ngm.graph import Graph
 from ngm.io.files import remove_all_leftovers, remove_folder
 from ngm.io.hashing import digest
 from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
+from ngm.io.run_writer import RunWriter
+from ngm.recipes.problem import HeldOut
 
 _LOADED = ("config.json", "model.json", "metrics.json", "history.jsonl", "weights.safetensors")
 
@@ -114,7 +118,9 @@ class RoundFiles:
         self.run = None if folder is None else Run(Path(folder))
         self._leads = self.run is not None and rank_and_world()[0] == 0
         if self._leads:
-            persistence.begin(estimator, _digests(estimator, known, graph))
+            data = _digests(estimator, known, graph)
+            writer = estimator.run_writer or RunWriter()
+            persistence.begin(type(estimator).__name__, parameters_of(estimator), data, writer)
 
     def resume(self) -> Progress | None:
         """What there is to go on from, for the first process to tell the others; None where there is nothing."""
@@ -145,14 +151,14 @@ class RoundFiles:
         folder = cast(Run, self.run).folder if progress.finished else cast(Path, self.folder_of(best))
         network = self.estimator.network if callable(self.estimator.network) else None
         with _folder_from_first(folder) as copy:
-            return cast(NGMClassifier, persistence.load(copy, network, self.estimator.device))
+            return cast(NGMClassifier, load(copy, network, self.estimator.device))
 
     def finish(self, fitted: NGMClassifier, progress: Progress, best: int) -> None:
         """Writes the best round into the run folder itself, and removes those of the rounds."""
         if self.run is None or not self._leads:
             return
         if not progress.finished:
-            self.run.write_trained(persistence.trained_run(fitted))
+            self.run.write_trained(persistence.trained_run(trained_model(fitted)))
             write_rounds(self.run, progress.history, best, cast(str, progress.stopped))
             done = Progress(progress.arrays, progress.history, progress.stopped, finished=True)
             done.save(self.run.checkpoint, self.settings)

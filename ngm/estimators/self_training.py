@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm._arguments import flag
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, Lesson
+from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, RoundTargets
 from ngm.estimators.training_rounds import (
     Known,
     Round,
@@ -133,12 +133,12 @@ class SelfTraining(InRounds):
             "added": np.zeros(len(known.labels), dtype=bool),
         }
 
-    def _lesson(self, arrays: Arrays, known: Known) -> Lesson:
+    def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         labels, beliefs, added = _taken(arrays)
         self.labels_ = named(labels, known.classes)
         if not self.soft:
-            return Lesson(labels, labels, added)
-        return Lesson(as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))), labels, added)
+            return RoundTargets(labels, labels, added)
+        return RoundTargets(as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))), labels, added)
 
     def _next(
         self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None

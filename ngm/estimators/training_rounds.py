@@ -20,7 +20,8 @@ from ngm.estimators import persistence
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.checks import check_features, check_parameters, check_settings
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.validation import chosen_rows
+from ngm.estimators.parameters import parameters_of
+from ngm.estimators.validation import chosen_rows, is_pair
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON, Run
 from ngm.propagation.label_propagation import LabelPropagation, UnreachedNodesWarning
@@ -94,7 +95,7 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
     labels = encoded.targets.numpy().astype(np.int64)
     wanted = getattr(estimator, "validation", None)
     validation: tuple[Given, NDArray[np.int64]] | None = None
-    if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
+    if is_pair(wanted):
         own = cast("tuple[Given, ArrayLike]", wanted)
         shown = encode_classes(own[1], len(as_array(own[1])), classes=encoded.classes)
         if not shown.labeled.all():
@@ -170,10 +171,10 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
     if graph is not None and not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; training in rounds takes one Graph, so merge several")
     if isinstance(estimator, NGMEstimator):  # before the first round is written down
-        check_parameters(estimator)
-        check_settings(estimator, resolve(estimator))
+        check_parameters(parameters_of(estimator))
+        check_settings(parameters_of(estimator), resolve(estimator, "classes"))
     if getattr(estimator, "folder", None) is not None:
-        persistence.check_folder(estimator)
+        persistence.check_folder(type(estimator).__name__, parameters_of(estimator))
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
 
@@ -288,7 +289,7 @@ def _read(estimator: NGMClassifier, x: Given, reset: bool) -> Given:
         return np.asarray(x) if isinstance(x, list) else x
     if reads_texts(estimator.network):
         return as_texts(str(estimator.network), x)
-    return check_features(estimator, x, reset)
+    return check_features(estimator, x, estimator.network, reset)
 
 
 def _some(x: Given, ids: Tensor) -> Given:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,59 +13,56 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import Tensor
 
-from ngm.estimators.checks import check_features
+from ngm.estimators.parameters import Validation
+from ngm.recipes.problem import HeldOut
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.targets import as_array, unlabeled_rows, without_missing
+from ngm.task import Task
 from ngm.text.readers import Given, Texts
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
 
-Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | tuple[Given, ArrayLike] | None"
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Rows to validate on.
-
-    Args:
-        x: Their inputs.
-        y: Their targets.
-        labeled: (n,) mask of the rows that remain labelled for training.
-        any: Whether there are any.
-    """
-
-    x: Inputs
-    y: Tensor
-    labeled: Tensor
-    any: bool = True
-
-
-def hold_out(estimator: NGMEstimator, x: Inputs, y: Tensor, labeled: Tensor) -> HeldOut:
+def hold_out(
+    validation: Validation,
+    x: Inputs,
+    y: Tensor,
+    labeled: Tensor,
+    task: Task,
+    read: Callable[[Given], Inputs],
+    seed: int,
+    dtype: torch.dtype,
+) -> HeldOut:
     """Hides the labels of the validation rows from training; the rows stay in the graph as unlabelled ones.
 
     Args:
-        estimator: Its `validation` says which rows: a share of the labelled ones, ids, a mask, or a pair (x, y).
+        validation: Which rows: a share of the labelled ones, ids, a mask, or a pair (x, y).
         x: Inputs of all rows.
         y: Encoded targets of all rows.
         labeled: (n,) mask.
+        task: Encodes the y of a pair.
+        read: Checks the x of a pair.
+        seed: Draws a share.
+        dtype: Of rows that are taken out.
     """
-    wanted = estimator.validation
-    if wanted is None:
+    if validation is None:
         return HeldOut(x, y[:0], labeled, any=False)
-    if isinstance(wanted, tuple) and len(wanted) == 2 and not isinstance(wanted[0], int | np.integer):
-        own = check_features(estimator, cast(Given, wanted[0]), reset=False)
-        truth = estimator._encode_known(cast(ArrayLike, wanted[1]), num_rows(own), int(y[0].numel()))
-        return HeldOut(own, truth, labeled)
-    ids = chosen_rows(cast("float | Sequence[int]", wanted), y, labeled, estimator.seed)
+    if is_pair(validation):
+        pair = cast("tuple[Given, ArrayLike]", validation)
+        own = read(pair[0])
+        return HeldOut(own, task.encode_validation(pair[1], num_rows(own)), labeled)
+    ids = chosen_rows(cast("float | Sequence[int]", validation), y, labeled, seed)
     rest = labeled.clone()
     rest[ids] = False
     if not rest.any():
         raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
     if isinstance(x, Texts):
         return HeldOut(x.take(ids), y[ids], rest)
-    some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, estimator.dtype_)
+    some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, dtype)
     return HeldOut(some, y[ids], rest)
+
+
+def is_pair(validation: object) -> bool:
+    """Whether it is (x, y), and not the ids of two rows."""
+    return isinstance(validation, tuple) and len(validation) == 2 and not isinstance(validation[0], int | np.integer)
 
 
 def chosen_rows(wanted: float | Sequence[int], y: Tensor, labeled: Tensor, seed: int) -> Tensor:

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from ngm.build.knn import knn_graph
 from ngm.datasets import Dataset, few_labels, load
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.persistence import set_run_writer
 from ngm.experiments.table import Row, measured
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON, Run
@@ -93,7 +92,7 @@ def run(
     y = few_labels(data.y[data.train], shown.labels_per_class + _VALIDATED, seed=0)
     share = _VALIDATED / (shown.labels_per_class + _VALIDATED)
     kept = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
-    set_run_writer(kept, RunWriter(metrics={"control": _control(shown)}))
+    kept.run_writer = RunWriter(metrics={"control": _control(shown)})
     kept.fit(data.x[data.train], y, graph=graph)
     on_fit()
     return Demo(comparisons, graph, folder)

@@ -114,13 +114,13 @@ class CharCNN(nn.Module):
         """(b, L) codes -> (b, channels, num_frames) of the last convolution, blanks behind the texts filled in."""
         if not len(codes):
             return self.first.weight.new_zeros(0, self.size.frames, self.num_frames)
-        blank = self._convolve(codes.new_zeros(1, self.size.field))  # (1, channels, 1)
+        blank = self.convolve(codes.new_zeros(1, self.size.field))  # (1, channels, 1)
         needed = self._needed(codes)
         order = torch.argsort(needed, stable=True)
         parts = []
         for rows in _alike(order):
             count = int(needed[rows[-1]])
-            found = self._convolve(self._cut(codes[rows], count))  # (r, channels, count)
+            found = self.convolve(self._cut(codes[rows], count))  # (r, channels, count)
             rest = blank.expand(len(rows), -1, self.num_frames - count)
             parts.append(torch.cat([found, rest], dim=2))
         back = torch.empty_like(order)
@@ -138,7 +138,7 @@ class CharCNN(nn.Module):
         width = (count - 1) * self.size.stride + self.size.field
         return F.pad(codes[:, :width], (0, max(width - codes.shape[1], 0)))
 
-    def _convolve(self, codes: Tensor) -> Tensor:
+    def convolve(self, codes: Tensor) -> Tensor:
         """(r, width) codes -> (r, channels, frames)."""
         x = self.first(codes)  # (r, channels, 1, positions), channels last in memory
         if self.size.pooled[0]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm._arguments import as_array
 from ngm.propagation.kernel import Shares, scale_rows
-from ngm.targets import Task, encode_classes
+from ngm.targets import TaskName, encode_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Seeds:
 
     values: sp.csr_array
     labeled: NDArray[np.bool_]
-    task: Task
+    task: TaskName
     classes: NDArray[np.generic]
 
     @property

@@ -1,5 +1,7 @@
 """Recipes: settings that go together, and teachers that turn few labels into soft labels for all nodes.
 
+problem            what there is to learn from, checked
+recipe             what each recipe makes of a problem: graphs to use, targets to train on
 settings           what each recipe decides where the estimator does not
 auto               recipe "auto": views, teachers, soft labels
 node_views         what teachers look at

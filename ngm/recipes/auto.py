@@ -35,18 +35,18 @@ def soft_targets(
         ((n, C) probabilities, (n,) mask of the nodes that have any, what the teachers were worth).
     """
     joined = torch.stack([graph.degree > 0 for graph in graphs]).any(dim=0).numpy()
-    taught: Mask = labeled | joined
-    ids = np.flatnonzero(taught)
-    rows = {name: scaled_features(view if taught.all() else view[ids]) for name, view in views.items()}
-    inside = [graph if taught.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
+    included: Mask = labeled | joined
+    ids = np.flatnonzero(included)
+    rows = {name: scaled_features(view if included.all() else view[ids]) for name, view in views.items()}
+    inside = [graph if included.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
     nodes = NodeViews(rows, inside, targets.num_classes)
     stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
     soft_labels = targets.values * labeled[:, None]
     soft_labels[ids] = stack.soft_labels
-    return soft_labels, taught, stack.report
+    return soft_labels, included, stack.report
 
 
-def weight_of_taught(sample_weight: ArrayLike | None, labeled: Tensor) -> ArrayLike | None:
+def soft_label_weights(sample_weight: ArrayLike | None, labeled: Tensor) -> ArrayLike | None:
     """(n,) weights for training on soft labels: labelled nodes have their own, all others the mean of these."""
     if sample_weight is None:
         return None

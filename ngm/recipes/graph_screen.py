@@ -1,21 +1,21 @@
-"""Does a graph tell anything? A look before training, so that one that knows nothing does no harm.
+"""Is a graph informative? A check before training, so that a graph unrelated to the labels does no harm.
 
 A copy of the network is trained on the labelled rows alone for a moment. If neighbours are alike in what is predicted,
 its predictions for the two ends of an edge agree more than for two nodes at random. How much more is compared with the
-same edges between nodes renamed at random, which is what a graph that knows nothing looks like. Where the network
-cannot tell labelled rows that it was not shown, it is no judge: then the labels at the two ends of labelled-labelled
+same edges between nodes renamed at random, which is what an uninformative graph looks like. Where the network cannot
+predict labelled rows that it was not trained on, it is no judge: then the labels at the two ends of labelled-labelled
 edges are. If there are too few of these, a graph is used only where rows have nothing in common that could be learned
-without it (one-hot inputs, say), since otherwise it may do harm and nothing speaks for it. Texts are looked at as
-TF-IDF rows by a linear network: theirs would take much longer than a moment to learn anything.
+without it (one-hot inputs, say), since otherwise it may do harm and nothing speaks for it. Texts are read as TF-IDF
+rows by a linear network: their own would take much longer than a moment to learn anything.
 """
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,201 +27,195 @@ from torch.nn import functional as F
 from ngm.distributed import from_first
 from ngm.graph import Graph
 from ngm.networks.ffnn import FFNN
-from ngm.objective import NGMLoss
+from ngm.recipes.problem import Problem
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.readers import Texts
 from ngm.text.words import tfidf_rows
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
-
-FEWEST = 1_000  # edges below which a look would decide nothing
-LOOKED_AT = 5_000  # edges, at most
-RENAMED = 50  # times
-SHOWN = 512  # labelled rows in a step, at most
+MIN_EDGES = 1_000  # edges below which the screen would decide nothing
+MAX_EDGES = 5_000  # edges that are sampled
+PERMUTATIONS = 50  # of the nodes
+MAX_BATCH = 512  # labelled rows in a step
 STEPS = 100
 RATE = 0.01
-LEAST = 3.0  # standard deviations
-PAIRS_LOOKED_AT = 500  # pairs of rows
+MIN_ZSCORE = 3.0  # standard deviations
+ROW_PAIRS = 500  # pairs of rows that are compared
 OVERLAP = 0.02  # share of these with a column in common above which rows can be told by what they share
-FEWEST_LABELED = 50  # labelled-labelled edges below which their labels decide nothing
+MIN_LABELED_EDGES = 50  # labelled-labelled edges below which their labels decide nothing
 
 
-def useful_graphs(
-    estimator: NGMEstimator,
-    inputs: Inputs,
-    targets: Tensor,
-    labeled: Tensor,
-    graphs: Sequence[Graph],
-    loss: NGMLoss,
+def informative_graphs(
+    problem: Problem,
+    network: nn.Module,
+    cost: Callable[[Tensor, Tensor], Tensor],
+    seed: int,
+    dtype: torch.dtype,
+    device: str,
 ) -> list[bool]:
-    """Which graphs are to be used: all where alphas were given, else those that tell something.
-
-    The teachers of recipe "auto" weigh graphs themselves, so there all with an edge are used.
+    """For each graph, whether it is informative; small ones are taken to be. Warns of those that are not.
 
     Args:
-        estimator: Has the network and the alphas.
-        inputs: A row per node.
-        targets: (n, ...) of the rows.
-        labeled: (n,) mask of those to train on.
-        graphs: Over the rows.
-        loss: What is to be trained with.
+        problem: Has the nodes, their targets and the graphs.
+        network: Not trained yet; it is copied, and not touched.
+        cost: (b, c) logits and (b, ...) targets -> (b,) cost of each row.
+        seed: Same seed, same answer.
+        dtype: Of the rows that the network takes.
+        device: Where the network is.
     """
+    graphs = problem.graphs
     used = [True] * len(graphs)
-    given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
-    judged = [i for i, graph in enumerate(graphs) if int((graph.weight > 0).sum()) >= FEWEST]
-    recipe = estimator.settings_.recipe
-    if recipe == "auto":
-        return _with_edges(graphs)
-    if given or not judged or (recipe == "paper" and not any(loss.kinds)):
+    judged = [i for i, graph in enumerate(graphs) if int((graph.weight > 0).sum()) >= MIN_EDGES]
+    if not judged:
         return used
-    eyes = Eyes(estimator, inputs, targets, labeled, loss)
-    seen = {i: eyes.agreement(graphs[i]) for i in judged}
-    blind = any(deviations < LEAST for deviations in seen.values()) and eyes.foresight() < LEAST
-    for i, deviations in seen.items():
-        used[i] = deviations >= LEAST or (blind and eyes.label_agreement(graphs[i]) >= LEAST)
+    screen = GraphScreen(problem, network, cost, seed, dtype, device)
+    zscores = {i: screen.edge_agreement_zscore(graphs[i]) for i in judged}
+    unskilled = any(z < MIN_ZSCORE for z in zscores.values()) and screen.held_out_zscore() < MIN_ZSCORE
+    for i, z in zscores.items():
+        used[i] = z >= MIN_ZSCORE or (unskilled and screen.label_agreement_zscore(graphs[i]) >= MIN_ZSCORE)
     used = [bool(u) for u in from_first(torch.tensor(used)).tolist()]
     for i in (i for i, u in enumerate(used) if not u):
-        which = "the graph" if len(graphs) == 1 else f"graph {i}"
         text = (
-            f"{which} tells nothing and is left out: across its edges, predictions agree {seen[i]:+.1f} standard "
-            f"deviations more than across edges between nodes renamed at random, and {LEAST:.0f} are wanted; give "
-            "alphas to use it all the same"
+            f"{_graph_name(i, len(graphs))} tells nothing and is left out: across its edges, predictions agree "
+            f"{zscores[i]:+.1f} standard deviations more than across edges between nodes renamed at random, and "
+            f"{MIN_ZSCORE:.0f} are wanted; give alphas to use it all the same"
         )
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(text, UserWarning, stacklevel=5)
     return used
 
 
-def _with_edges(graphs: Sequence[Graph]) -> list[bool]:
-    """Which graphs have an edge that teachers can learn from; of the others it is said that they do nothing."""
+def graphs_with_edges(graphs: Sequence[Graph]) -> list[bool]:
+    """For each graph, whether it has an edge that teachers can learn from; warns of those that have none."""
     used = [bool((graph.weight > 0).any()) for graph in graphs]
     for i in (i for i, u in enumerate(used) if not u):
-        which = "the graph" if len(graphs) == 1 else f"graph {i}"
-        warnings.warn(f"{which} does nothing: it has no edge with a weight above 0", UserWarning, stacklevel=4)
+        text = f"{_graph_name(i, len(graphs))} does nothing: it has no edge with a weight above 0"
+        warnings.warn(text, UserWarning, stacklevel=5)
     return used
+
+
+def _graph_name(number: int, count: int) -> str:
+    return "the graph" if count == 1 else f"graph {number}"
 
 
 @dataclass(eq=False)
-class Eyes:
-    """A network that has learned the labels for a moment, to look at graphs with.
+class GraphScreen:
+    """A network that has learned the labels for a moment, to compare the ends of edges with.
 
     Args:
-        estimator: Its network is copied, and not touched.
-        inputs: A row per node.
-        targets: (n, ...) of the rows.
-        labeled: (n,) mask.
-        loss: Has the cost of a row.
+        problem: Has the nodes and their targets.
+        network: Not trained yet; it is copied, and not touched.
+        cost: (b, c) logits and (b, ...) targets -> (b,) cost of each row.
+        seed: Same seed, same scores.
+        dtype: Of the rows that the network takes.
+        device: Where the network is.
     """
 
-    estimator: NGMEstimator
-    inputs: Inputs
-    targets: Tensor
-    labeled: Tensor
-    loss: NGMLoss
+    problem: Problem
+    network: nn.Module
+    cost: Callable[[Tensor, Tensor], Tensor]
+    seed: int
+    dtype: torch.dtype
+    device: str
 
     def __post_init__(self) -> None:
-        self.rng = np.random.default_rng([self.estimator.seed, 0x10C])
-        self.seeds = self.labeled.nonzero()[:, 0]
-        self.untaught = self.estimator.network_
+        self.rng = np.random.default_rng([self.seed, 0x10C])
+        self.task, self.targets, self.labeled = self.problem.task, self.problem.targets, self.problem.labeled
+        self.labeled_ids = self.labeled.nonzero()[:, 0]
+        self.inputs: Inputs = self.problem.inputs
         if isinstance(self.inputs, Texts):
             words = tfidf_rows(self.inputs.strings)
             self.inputs = words if words.shape[1] else sp.csr_array((len(self.labeled), 1), dtype=np.float32)
-            with seeded(self.estimator.seed):
-                linear = FFNN(self.inputs.shape[1], self.estimator._widths[1], hidden=())
-            self.untaught = linear.to(self.estimator.device, self.estimator.dtype_)
-        self.network = self._learned(self.seeds)
+            with seeded(self.seed):
+                linear = FFNN(self.inputs.shape[1], self.task.out_features, hidden=())
+            self.network = linear.to(self.device, self.dtype)
+        self.trained = self._trained(self.labeled_ids)
 
-    def agreement(self, graph: Graph) -> float:
+    def edge_agreement_zscore(self, graph: Graph) -> float:
         """By how many standard deviations predictions agree more across edges than where nodes are renamed."""
         weight = graph.weight.double().numpy()
-        count = min(LOOKED_AT, int((weight > 0).sum()))
+        count = min(MAX_EDGES, int((weight > 0).sum()))
         chosen = self.rng.choice(len(weight), count, replace=False, p=weight / weight.sum())
         nodes, ends = np.unique(graph.edges[torch.from_numpy(np.sort(chosen))].numpy(), return_inverse=True)
         ends = ends.reshape(-1, 2)
-        said = self._said(self.network, torch.from_numpy(nodes))
-        said = said - said[ends.ravel()].mean(axis=0)  # nodes count by their edges
-        renamed = [_together(p[ends[:, 0]], p[ends[:, 1]]) for p in self._shuffled(said)]
-        return _deviations(_together(said[ends[:, 0]], said[ends[:, 1]]), renamed)
+        proba = self._predict(self.trained, torch.from_numpy(nodes))
+        proba = proba - proba[ends.ravel()].mean(axis=0)  # nodes count by their edges
+        renamed = [_agreement(p[ends[:, 0]], p[ends[:, 1]]) for p in self._shuffled(proba)]
+        return _zscore(_agreement(proba[ends[:, 0]], proba[ends[:, 1]]), renamed)
 
-    def foresight(self) -> float:
-        """By how many standard deviations labelled rows that were not shown are told better than others' labels."""
-        order = torch.from_numpy(self.rng.permutation(len(self.seeds)))
-        halves = self.seeds[order[::2]], self.seeds[order[1::2]]
+    def held_out_zscore(self) -> float:
+        """By how many standard deviations labels that were not trained on are predicted better than shuffled ones."""
+        order = torch.from_numpy(self.rng.permutation(len(self.labeled_ids)))
+        halves = self.labeled_ids[order[::2]], self.labeled_ids[order[1::2]]
         if not len(halves[1]):
             return 0.0
-        said = np.concatenate([self._said(self._learned(a), b) for a, b in (halves, halves[::-1])])
-        wanted = self._wanted(torch.cat([halves[1], halves[0]]))
-        said, wanted = said - said.mean(axis=0), wanted - wanted.mean(axis=0)
-        return _deviations(_together(said, wanted), [_together(p, wanted) for p in self._shuffled(said)])
+        proba = np.concatenate([self._predict(self._trained(a), b) for a, b in (halves, halves[::-1])])
+        truth = self._truth(torch.cat([halves[1], halves[0]]))
+        proba, truth = proba - proba.mean(axis=0), truth - truth.mean(axis=0)
+        return _zscore(_agreement(proba, truth), [_agreement(p, truth) for p in self._shuffled(proba)])
 
-    def label_agreement(self, graph: Graph) -> float:
+    def label_agreement_zscore(self, graph: Graph) -> float:
         """By how many standard deviations labels agree more across labelled-labelled edges than where shuffled.
 
         Infinite where there are too few such edges to tell, below 0 if rows have columns in common.
         """
         edges = graph.edges[self.labeled[graph.edges].all(dim=1) & (graph.weight > 0)]
-        if len(edges) < FEWEST_LABELED:
+        if len(edges) < MIN_LABELED_EDGES:
             return -float("inf") if self._rows_overlap() else float("inf")
         nodes, ends = torch.unique(edges, return_inverse=True)
-        wanted = self._wanted(nodes)
-        wanted = wanted - wanted.mean(axis=0)
+        truth = self._truth(nodes)
+        truth = truth - truth.mean(axis=0)
         first, second = ends.numpy().T
-        by_chance = [_together(p[first], p[second]) for p in self._shuffled(wanted)]
-        return _deviations(_together(wanted[first], wanted[second]), by_chance)
+        by_chance = [_agreement(p[first], p[second]) for p in self._shuffled(truth)]
+        return _zscore(_agreement(truth[first], truth[second]), by_chance)
 
     def _rows_overlap(self) -> bool:
         """Whether two rows at random may both have a column other than 0; False where x is no table."""
         if not sp.issparse(self.inputs) and not isinstance(self.inputs, np.ndarray):
             return False
-        first, second = self.rng.integers(len(self.labeled), size=(2, PAIRS_LOOKED_AT))
+        first, second = self.rng.integers(len(self.labeled), size=(2, ROW_PAIRS))
         apart = first != second
         table = cast("sp.csr_matrix", self.inputs)
         a, b = (sp.csr_matrix(table[ids[apart]] != 0) for ids in (first, second))
         both = np.asarray(a.multiply(b).sum(axis=1)).reshape(-1)
         return bool((both > 0).mean() > OVERLAP)
 
-    def _wanted(self, nodes: Tensor) -> NDArray[np.float64]:
+    def _truth(self, nodes: Tensor) -> NDArray[np.float64]:
         """(b, C) targets, classes as ones among zeros."""
-        truth = self.targets[nodes]
-        told = truth.double() if truth.is_floating_point() else F.one_hot(truth, self.estimator._widths[1]).double()
-        wanted: NDArray[np.float64] = told.reshape(len(nodes), -1).numpy()
-        return wanted
+        raw = self.targets[nodes]
+        truth = raw.double() if raw.is_floating_point() else F.one_hot(raw, self.task.out_features).double()
+        rows: NDArray[np.float64] = truth.reshape(len(nodes), -1).numpy()
+        return rows
 
     def _shuffled(self, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        return [values[self.rng.permutation(len(values))] for _ in range(RENAMED)]
+        return [values[self.rng.permutation(len(values))] for _ in range(PERMUTATIONS)]
 
-    def _learned(self, seeds: Tensor) -> nn.Module:
+    def _trained(self, labeled: Tensor) -> nn.Module:
         """A copy of the network after a hundred steps on some labelled rows."""
-        network = copy.deepcopy(self.untaught).train()
-        targets = self.estimator._scaled(self.targets)
-        with seeded(self.estimator.seed):
+        network = copy.deepcopy(self.network).train()
+        targets = self.task.scaled(self.targets)
+        with seeded(self.seed):
             adam = torch.optim.Adam((p for p in network.parameters() if p.requires_grad), lr=RATE)
             for _ in range(STEPS):
-                few = len(seeds) <= SHOWN
-                some = seeds if few else seeds[torch.from_numpy(self.rng.permutation(len(seeds))[:SHOWN])]
-                logits = network(self._rows(some))
-                value = self.loss.cost(logits, targets[some].to(logits.device)).mean()
-                adam.zero_grad(set_to_none=True)
-                value.backward()  # type: ignore[no-untyped-call]
-                adam.step()
+                few = len(labeled) <= MAX_BATCH
+                batch = labeled if few else labeled[torch.from_numpy(self.rng.permutation(len(labeled))[:MAX_BATCH])]
+                logits = network(self._rows(batch))
+                optimizer_step(adam, self.cost(logits, targets[batch].to(logits.device)).mean())
         return network.eval()
 
-    def _said(self, network: nn.Module, nodes: Tensor) -> NDArray[np.float64]:
-        """(b, C) predictions."""
+    def _predict(self, network: nn.Module, nodes: Tensor) -> NDArray[np.float64]:
+        """(b, C) probabilities, or numbers."""
         with torch.inference_mode():
-            parts = [self.estimator._squash(network(self._rows(p))).cpu() for p in torch.split(nodes, 2048)]
+            parts = [self.task.squash(network(self._rows(p))).cpu() for p in torch.split(nodes, 2048)]
         out: NDArray[np.float64] = torch.cat(parts).double().numpy().reshape(len(nodes), -1)
         return out
 
     def _rows(self, nodes: Tensor) -> Tensor:
-        rows = take_rows(self.inputs, nodes, self.estimator.dtype_)
-        return move_rows(rows, self.estimator.device)  # type: ignore[return-value]
+        return move_rows(take_rows(self.inputs, nodes, self.dtype), self.device)  # type: ignore[return-value]
 
 
-def _together(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def _agreement(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float((a * b).sum(axis=1).mean())
 
 
-def _deviations(value: float, by_chance: list[float]) -> float:
+def _zscore(value: float, by_chance: list[float]) -> float:
     return (value - float(np.mean(by_chance))) / (float(np.std(by_chance)) or 1e-12)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
-
-from sklearn.base import is_regressor
 
 from ngm.choices import Recipe, ScalingName
+from ngm.estimators.parameters import Parameters, alphas_given
 from ngm.networks import WORD_NETWORKS
 from ngm.networks.input_scaling import FEW_COLUMNS
+from ngm.targets import TaskName
 from ngm.text.readers import reads_texts
-
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
 
 
 @dataclass(frozen=True)
@@ -127,35 +123,36 @@ TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_R
 EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
 
 
-def resolve(estimator: NGMEstimator, label_sets: bool = False, columns: int | None = None) -> Settings:
-    """The settings to train with: the estimator's own, and its recipe's where it has None.
+def resolve(parameters: Parameters, task: TaskName, columns: int | None = None) -> Settings:
+    """The settings to train with: those that were given, and the recipe's where they are None.
 
     Args:
-        estimator: Has the recipe, and settings of its own.
-        label_sets: Whether a row may have several labels.
+        parameters: As given, the recipe among them.
+        task: What is to be predicted; any task of classes before y has been read.
         columns: Width of a row of x; None where that does not matter yet.
     """
     names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
-    own = {name: getattr(estimator, name) for name in names}
-    followed = "paper" if estimator.recipe == "auto" and is_regressor(estimator) else estimator.recipe
-    recipe = (TEXT_RECIPES if reads_texts(estimator.network) else RECIPES)[followed]
-    if followed == "auto" and not reads_texts(estimator.network):
-        if label_sets:  # many rare labels take longer to learn
+    own = {name: getattr(parameters, name) for name in names}
+    numbers, texts = task == "numbers", reads_texts(parameters.network)
+    followed = "paper" if parameters.recipe == "auto" and numbers else parameters.recipe
+    recipe = (TEXT_RECIPES if texts else RECIPES)[followed]
+    if followed == "auto" and not texts:
+        if task == "labels":  # many rare labels take longer to learn
             recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
         if columns is not None and columns <= FEW_COLUMNS:  # each of few columns is needed
             recipe = replace(recipe, input_dropout=0.0)
-    if is_regressor(estimator):
+    if numbers:
         recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
-    if estimator.network in WORD_NETWORKS:
+    if parameters.network in WORD_NETWORKS:
         recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
     return replace(recipe, **{name: value for name, value in own.items() if value is not None})
 
 
-def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, views: int) -> None:
+def check_teachers(parameters: Parameters, settings: Settings, graphs: int, views: int) -> None:
     """Refuses what would do nothing: views or class shares that no teacher sees, edge settings without edge terms.
 
     Args:
-        estimator: Has the settings that were given.
+        parameters: As given.
         settings: Has the recipe that is followed.
         graphs: How many were given.
         views: Likewise.
@@ -165,21 +162,20 @@ def check_teachers(estimator: NGMEstimator, settings: Settings, graphs: int, vie
         why = f"recipe {settings.recipe!r} has none" if not auto else "without a graph there are none"
         for name, given in (
             ("views", bool(views)),
-            ("class_prior", estimator.class_prior is not None),
+            ("class_prior", parameters.class_prior is not None),
         ):
             if given:
                 raise ValueError(f"{name} is for the teachers of recipe 'auto', and {why}; leave {name} out")
-    vectors = estimator.word_vectors is not None and estimator.network not in WORD_NETWORKS
+    vectors = parameters.word_vectors is not None and parameters.network not in WORD_NETWORKS
     if auto and vectors and not graphs:
         raise ValueError(
-            f"word_vectors is set, but network {estimator.network!r} reads characters, and without a graph there are "
+            f"word_vectors is set, but network {parameters.network!r} reads characters, and without a graph there are "
             "no teachers to read them; give graph=, or set network='lstm'"
         )
-    given = any(alpha is not None for alpha in (estimator.alpha_ll, estimator.alpha_lu, estimator.alpha_uu))
-    if not auto or not graphs or given:
+    if not auto or not graphs or alphas_given(parameters):
         return
     for name in EDGE_SETTINGS:
-        value, default = getattr(estimator, name), getattr(type(estimator), name)
+        value, default = getattr(parameters, name), getattr(Parameters, name)
         if value != default and not (name == "negatives" and value == 0):
             raise ValueError(
                 f"{name} is {value!r}, which is about edge terms, and recipe 'auto' has none without alphas; set "

@@ -1,11 +1,11 @@
 """Teachers of the strong recipe: networks that see a node through its neighbourhood, and label every node softly.
 
-There are two kinds, which err differently; half of the last word is each kind's.
+There are two kinds, which err differently; each kind counts for half of the soft labels.
 
 *Walkers* take for a node's input a view of it: the mean row of x at the ends of a few random walks from it. Walks stop
 with chance `restart` before each step, so near nodes count most. Walkers learn the seeds from such views, and that two
-views of any node should agree on a class. Their word on a node is exact: the first layer, which is linear, is averaged
-over all walks by the propagation kernel instead of sampled ones.
+views of any node should agree on a class. Their prediction for a node is exact: the first layer, which is linear, is
+averaged over all walks by the propagation kernel instead of sampled ones.
 
 *Embedders* take the bare row. Neighbours are drawn together in their hidden layer, random pairs that are no neighbours
 are held apart. Their predictions are averaged over the same walks.
@@ -31,11 +31,11 @@ from ngm.networks.tap import tap
 from ngm.propagation.kernel import Shares, hop, walk_shares
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.rows import take_rows
-from ngm.training import seeded
+from ngm.training import optimizer_step, seeded
 
 
 @dataclass(frozen=True)
-class Lesson:
+class TeacherConfig:
     """How teachers learn. One setting for all data; docs/few-labels.md says how it was chosen.
 
     Args:
@@ -57,7 +57,7 @@ class Lesson:
         pairs: Edges per step of an embedder, and as many other pairs.
         embedder_steps: Adam steps of an embedder.
         embedder_decay: Weight decay of an embedder.
-        shown: Seeds in a step, at most.
+        max_batch: Seeds in a step, at most.
         learning_rate: Of Adam, for both.
         dropout: Of hidden units, and of the inputs of walkers.
     """
@@ -80,19 +80,19 @@ class Lesson:
     pairs: int = 256
     embedder_steps: int = 300
     embedder_decay: float = 5e-4
-    shown: int = 1024
+    max_batch: int = 1024
     learning_rate: float = 0.01
     dropout: float = 0.5
 
 
-def taught(
+def strong_soft_labels(
     x: NDArray[np.floating] | sp.csr_matrix,
     targets: Tensor,
     labeled: Tensor,
     graph: Graph,
     num_classes: int,
     seed: int,
-    lesson: Lesson | None = None,
+    config: TeacherConfig | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Soft labels for all nodes from a few labels.
 
@@ -103,47 +103,47 @@ def taught(
         graph: Over the n nodes.
         num_classes: C.
         seed: Same seed, same labels.
-        lesson: How to teach.
+        config: How teachers learn.
 
     Returns:
         ((n, C) shares, (n,) mask of the nodes that have any: those with an edge or a label).
     """
-    told = labeled | (graph.degree > 0) if bool((graph.weight > 0).any()) else labeled
+    included = labeled | (graph.degree > 0) if bool((graph.weight > 0).any()) else labeled
     shares = targets if targets.is_floating_point() else F.one_hot(targets.clamp(min=0), num_classes).float()
-    words = shares * labeled[:, None]
+    proba = shares * labeled[:, None]
     if bool((graph.weight > 0).any()):
-        ids = told.nonzero()[:, 0]  # the others take no part, not even as pairs to hold apart
-        lecture = Lecture(
-            _unit_rows(x[ids.numpy()]), shares[ids], labeled[ids], graph.subgraph(ids), lesson or Lesson()
+        ids = included.nonzero()[:, 0]  # the others take no part, not even as pairs to hold apart
+        teachers = TeacherEnsemble(
+            _unit_rows(x[ids.numpy()]), shares[ids], labeled[ids], graph.subgraph(ids), config or TeacherConfig()
         )
-        words[ids] = lecture.words(seed)
-        words[labeled] = shares[labeled]
-    return words, told
+        proba[ids] = teachers.predict_proba(seed)
+        proba[labeled] = shares[labeled]
+    return proba, included
 
 
 @dataclass(frozen=True, eq=False)
-class Lecture:
-    """Nodes to teach about.
+class TeacherEnsemble:
+    """Teachers of both kinds, and the nodes that they label.
 
     Args:
         x: (n, d) rows of length 1.
         targets: (n, C) shares, of which those of the seeds count.
         labeled: (n,) mask of the seeds.
         graph: Over the n nodes.
-        how: Settings.
+        config: How teachers learn.
     """
 
     x: sp.csr_matrix | NDArray[np.float32]
     targets: Tensor
     labeled: Tensor
     graph: Graph
-    how: Lesson
+    config: TeacherConfig
 
-    def words(self, seed: int) -> Tensor:
+    def predict_proba(self, seed: int) -> Tensor:
         """(n, C) class shares of every node: the mean of the kinds, each the mean of its teachers."""
         shares = walk_shares(self.graph)
-        walkers = [self._walker(shares, np.random.SeedSequence([seed, 1, i])) for i in range(self.how.walkers)]
-        embedders = [self._embedder(shares, seed, i) for i in range(self.how.embedders)]
+        walkers = [self._walker(shares, np.random.SeedSequence([seed, 1, i])) for i in range(self.config.walkers)]
+        embedders = [self._embedder(shares, seed, i) for i in range(self.config.embedders)]
         return torch.stack([torch.stack(kind).mean(dim=0) for kind in (walkers, embedders) if kind]).mean(dim=0)
 
     @cached_property
@@ -151,71 +151,65 @@ class Lecture:
         """(s,) ids of the labelled nodes."""
         return self.labeled.nonzero()[:, 0]
 
-    def _shown(self, rng: np.random.Generator) -> Tensor:
+    def _seed_batch(self, rng: np.random.Generator) -> Tensor:
         """The seeds of a step: all of them, or so many drawn at random where there are more."""
-        if len(self.seeds) <= self.how.shown:
+        if len(self.seeds) <= self.config.max_batch:
             return self.seeds
-        return self.seeds[torch.from_numpy(rng.permutation(len(self.seeds))[: self.how.shown])]
+        return self.seeds[torch.from_numpy(rng.permutation(len(self.seeds))[: self.config.max_batch])]
 
     def _walker(self, shares: Shares, chance: np.random.SeedSequence) -> Tensor:
         """(n, C) class shares of every node, by one walker."""
-        how, rng, walker = self.how, np.random.default_rng(chance), Walker(shares)
+        config, rng, walker = self.config, np.random.default_rng(chance), RandomWalks(shares)
         with seeded(int(rng.integers(2**31))):
-            network = FFNN(self.x.shape[1], self.targets.shape[1], (how.hidden,), how.dropout, how.dropout)
-            adam = _adam(network, how.learning_rate, how.weight_decay)
-            for step in range(how.steps):
-                seeds = self._shown(rng)
+            network = FFNN(self.x.shape[1], self.targets.shape[1], (config.hidden,), config.dropout, config.dropout)
+            adam = _adam(network, config.learning_rate, config.weight_decay)
+            for step in range(config.steps):
+                seeds = self._seed_batch(rng)
                 labels = self.targets[seeds]
-                nodes = np.concatenate([seeds.numpy(), rng.integers(len(self.labeled), size=how.pool)])
-                view = walker.ends(np.tile(nodes, how.views), how, rng) @ self.x  # (views * nodes, d)
-                log_p = F.log_softmax(network(_as_rows(view)), dim=1).view(how.views, len(nodes), -1)
+                nodes = np.concatenate([seeds.numpy(), rng.integers(len(self.labeled), size=config.pool)])
+                view = walker.ends(np.tile(nodes, config.views), config, rng) @ self.x  # (views * nodes, d)
+                log_p = F.log_softmax(network(_as_rows(view)), dim=1).view(config.views, len(nodes), -1)
                 supervised = -(labels * log_p[:, : len(seeds)]).sum(dim=2).mean()
                 p = log_p[:, len(seeds) :].exp()  # (views, pool, C)
-                agreed = _sharpened(p.detach().mean(dim=0), how.temperature)
+                agreed = _sharpened(p.detach().mean(dim=0), config.temperature)
                 agreement = (p - agreed).square().sum(dim=2).mean()
-                _step(adam, supervised + how.agreement * min(1.0, step / how.warmup) * agreement)
+                optimizer_step(adam, supervised + config.agreement * min(1.0, step / config.warmup) * agreement)
         network.eval()
         with torch.no_grad():
             _, layers = tap(network, _as_rows(self.x), ["hidden.0.linear"])
             first = layers["hidden.0.linear"]  # (n, hidden): linear in x, so the mean of it is what a mean row gives
-            h = F.relu(hop(shares, first, how.restart, how.hops))
-            words: Tensor = torch.softmax(network.output(h), dim=1)
-        return words
+            h = F.relu(hop(shares, first, config.restart, config.hops))
+            proba: Tensor = torch.softmax(network.output(h), dim=1)
+        return proba
 
     def _embedder(self, shares: Shares, seed: int, number: int) -> Tensor:
         """(n, C) class shares of every node, by one embedder."""
-        how, rng = self.how, np.random.default_rng([seed, 3, number])
+        config, rng = self.config, np.random.default_rng([seed, 3, number])
         sampler = PairSampler(self.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
         with seeded(seed, 1_000 + number):
-            network = FFNN(self.x.shape[1], self.targets.shape[1], (how.embedding,), how.dropout)
-            adam = _adam(network, how.learning_rate, how.embedder_decay)
-            for _ in range(how.embedder_steps):
-                seeds = self._shown(rng)
-                joined, apart = sampler.draw(how.pairs)
+            network = FFNN(self.x.shape[1], self.targets.shape[1], (config.embedding,), config.dropout)
+            adam = _adam(network, config.learning_rate, config.embedder_decay)
+            for _ in range(config.embedder_steps):
+                seeds = self._seed_batch(rng)
+                joined, apart = sampler.draw(config.pairs)
                 every = torch.cat([seeds, joined.flatten(), apart.flatten()])
                 nodes, place = torch.unique(every, return_inverse=True)
                 logits, read = tap(network, take_rows(self.x, nodes), ["last_hidden"])
                 log_p = F.log_softmax(F.embedding(place[: len(seeds)], logits), dim=1)
                 supervised = -(self.targets[seeds] * log_p).sum(dim=1).mean()
                 at, off = place[len(seeds) :], joined.numel()
-                pulled = embedding_loss(read["last_hidden"], at[:off].view(2, -1), at[off:].view(2, -1), how.margin)
-                _step(adam, supervised + pulled)
+                pulled = embedding_loss(read["last_hidden"], at[:off].view(2, -1), at[off:].view(2, -1), config.margin)
+                optimizer_step(adam, supervised + pulled)
         network.eval()
         with torch.no_grad():
-            return hop(shares, torch.softmax(network(_as_rows(self.x)), dim=1), how.restart, how.hops)
+            return hop(shares, torch.softmax(network(_as_rows(self.x)), dim=1), config.restart, config.hops)
 
 
 def _adam(network: FFNN, rate: float, decay: float) -> torch.optim.Adam:
     return torch.optim.Adam(network.train().parameters(), lr=rate, weight_decay=decay, fused=True)
 
 
-def _step(adam: torch.optim.Adam, cost: Tensor) -> None:
-    adam.zero_grad(set_to_none=True)
-    cost.backward()  # type: ignore[no-untyped-call]
-    adam.step()
-
-
-class Walker:
+class RandomWalks:
     """Random walks on a graph with self loops.
 
     Args:
@@ -229,18 +223,18 @@ class Walker:
         self.ends_at = np.cumsum(matrix.data, dtype=np.float64)
         self.starts = np.concatenate([[0.0], self.ends_at])[self.offsets]
 
-    def ends(self, nodes: NDArray[np.int64], how: Lesson, rng: np.random.Generator) -> sp.csr_matrix:
+    def ends(self, nodes: NDArray[np.int64], config: TeacherConfig, rng: np.random.Generator) -> sp.csr_matrix:
         """(len(nodes), n) sparse: where `walks` walks from each node ended, as shares that add up to 1."""
-        at = np.repeat(nodes, how.walks)
+        at = np.repeat(nodes, config.walks)
         going = np.ones(len(at), dtype=bool)
-        for _ in range(how.hops):
-            going &= rng.random(len(at)) >= how.restart
+        for _ in range(config.hops):
+            going &= rng.random(len(at)) >= config.restart
             u = at[going]
             low, high = self.starts[u], self.starts[u + 1]
             slot = np.searchsorted(self.ends_at, low + rng.random(len(u)) * (high - low), side="right")
             at[going] = self.columns[np.clip(slot, self.offsets[u], self.offsets[u + 1] - 1)]
-        share = np.full(len(at), 1 / how.walks, dtype=np.float32)
-        offsets = np.arange(0, len(at) + 1, how.walks)
+        share = np.full(len(at), 1 / config.walks, dtype=np.float32)
+        offsets = np.arange(0, len(at) + 1, config.walks)
         return sp.csr_matrix((share, at, offsets), shape=(len(nodes), len(self.offsets) - 1))
 
 

@@ -24,7 +24,7 @@ from ngm.text.word_vectors import WordVectors, document_vectors
 from ngm.text.words import tfidf_rows
 
 
-def shown_texts(
+def augmented_texts(
     inputs: Inputs,
     reader: Reader | None,
     thesaurus: str | Path | Thesaurus | None,

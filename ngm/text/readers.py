@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import torch
@@ -20,17 +20,12 @@ from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.rows import Inputs
 from ngm.text.characters import blank_rows, quantize
 from ngm.text.ragged import Ragged
-from ngm.text.thesaurus import Thesaurus
 from ngm.text.tokens import Vocabulary, tokens_of, unknown_rows
 from ngm.text.word_vectors import WordVectors
 from ngm.text.words import checked_texts, words_of
 
-if TYPE_CHECKING:
-    from ngm.estimators.base import NGMEstimator
-
 Given: TypeAlias = Inputs | Sequence[str]
 _POSITIONS = 65_536  # characters or words that go through a network at once, padding included
-_FOR_FFNN = ("input_dropout", "input_scaling")
 
 
 class UnreadTextsWarning(UserWarning):
@@ -131,24 +126,29 @@ def reads_texts(network: object) -> bool:
     return isinstance(network, str) and network in TEXT_NETWORKS
 
 
-def read_texts(estimator: NGMEstimator, x: Given, reset: bool) -> Texts:
-    """X as the estimator's network reads it.
+def read_training_texts(
+    network: str, x: Given, max_words: int, word_vectors: str | Path | WordVectors | None
+) -> tuple[Texts, Reader]:
+    """X as a network is trained on it, and the reader for new texts.
 
     Args:
-        estimator: Remembers its reader, and the vocabulary where it has one.
+        network: Name of a network that reads texts.
         x: List, tuple, series or array of n strings.
-        reset: True in `fit`; False in `predict`, where texts that say nothing to the network are warned of.
+        max_words: Largest number of words that are told apart.
+        word_vectors: Vectors that go with the texts, or a file of them.
     """
-    strings = as_texts(str(estimator.network), x)
-    if not reset:
-        rows = estimator.reader_.read(strings)
-        _warn_of_unread(estimator.reader_, rows)
-        return Texts(strings, rows)
-    vectors = _word_vectors(estimator.word_vectors, strings)
-    estimator.reader_ = Reader.of(str(estimator.network), strings, estimator.max_words)
-    if estimator.reader_.vocabulary is not None:
-        estimator.vocabulary_ = estimator.reader_.vocabulary
-    return Texts(strings, estimator.reader_.read(strings), vectors)
+    strings = as_texts(network, x)
+    vectors = _word_vectors(word_vectors, strings)
+    reader = Reader.of(network, strings, max_words)
+    return Texts(strings, reader.read(strings), vectors), reader
+
+
+def read_new_texts(reader: Reader, x: Given) -> Texts:
+    """X as the reader of the training texts reads it; warns of texts without anything that the network knows."""
+    strings = as_texts(reader.network, x)
+    rows = reader.read(strings)
+    _warn_of_unread(reader, rows)
+    return Texts(strings, rows)
 
 
 def as_texts(network: str, x: object) -> list[str]:
@@ -181,36 +181,6 @@ def refuse_texts(network: object, x: object) -> None:
         f"x holds texts, and network {network!r} takes numbers; set network='charcnn' or 'lstm', or give "
         "x=document_vectors(texts, words).vectors or tfidf_rows(texts) of ngm.text"
     )
-
-
-def check_text_settings(estimator: NGMEstimator, teachers: bool) -> None:
-    """Refuses settings that would do nothing with the network, or cannot be.
-
-    Args:
-        estimator: Has the settings.
-        teachers: Whether its recipe has teachers, which read word vectors.
-    """
-    network, texts = estimator.network, reads_texts(estimator.network)
-    if estimator.max_words != type(estimator).max_words and network not in WORD_NETWORKS:
-        raise ValueError(f"max_words is {estimator.max_words}, but it is for network 'lstm'; leave it out")
-    if estimator.cut is not None and not texts:
-        raise ValueError(f"cut is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
-    for name, kind in (("word_vectors", WordVectors), ("thesaurus", Thesaurus)):
-        value = getattr(estimator, name)
-        if value is not None and not isinstance(value, str | Path | kind):
-            raise ValueError(f"{name} is a {type(value).__name__}; give a file or a {kind.__name__}")
-        if value is not None and not texts:
-            raise ValueError(f"{name} is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
-    if texts and estimator.word_vectors is not None and not teachers and network not in WORD_NETWORKS:
-        raise ValueError(
-            f"word_vectors is set, but network {network!r} reads characters; set network='lstm', or recipe='auto', "
-            "whose teachers read them"
-        )
-    given = [name for name in _FOR_FFNN if getattr(estimator, name) is not None]
-    if texts and tuple(estimator.hidden) != type(estimator).hidden:
-        given.append("hidden")
-    if texts and given:
-        raise ValueError(f"{given[0]} is set, but it is for network 'ffnn'; leave it out with network {network!r}")
 
 
 def check_texts(texts: Texts, labeled: Tensor, reader: Reader) -> None:

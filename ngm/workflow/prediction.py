@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from ngm._spelling import first_of
 from ngm.estimators.base import NGMEstimator
-from ngm.estimators.persistence import load
+from ngm.estimators.loading import load
 from ngm.features import Features, Odd
 from ngm.features.feature_rows import NOTHING, odd_rows
 from ngm.features.features import Strings

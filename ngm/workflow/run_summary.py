@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import cast
 
-from ngm.estimators.base import NGMEstimator
+from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.io.run_folder import JSON
-from ngm.recipes.settings import resolve
 from ngm.workflow.options import SEPARATOR, TrainRequest
 from ngm.workflow.training_data import TrainingData
 from ngm.workflow.training_plan import TrainingPlan
@@ -45,7 +44,7 @@ def data_summary(request: TrainRequest, data: TrainingData, model: NGMEstimator)
         "graph": graph,
         "network": str(model.network),
         "recipe": model.recipe,
-        "recipe_followed": resolve(model).recipe,
+        "recipe_followed": followed_recipe(model),
     }
 
 

@@ -10,7 +10,6 @@ from typing import cast
 
 from ngm.distributed import process_group
 from ngm.estimators.base import NGMEstimator
-from ngm.estimators.persistence import set_run_writer
 from ngm.io.locks import folder_lock
 from ngm.io.node_records import Evidence
 from ngm.io.run_folder import JSON, Run
@@ -217,7 +216,7 @@ def _train(request: TrainRequest, monitor: Monitor, started: float, leads: bool)
         if request.resume:
             check_same_options(request.output, options)
         writer = RunWriter(options.as_json(), recomputed=recomputed_parts(options, data), deferred=True)
-        set_run_writer(runs.model, writer)
+        runs.model.run_writer = writer
         result = _Result(request, data, runs, writer, started, notes)
         try:
             fit_kept(runs.model, data, request, monitor)

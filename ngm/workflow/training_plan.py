@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 import torch
-from torch import Tensor
+from torch import nn
 
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.problem import Problem
+from ngm.estimators.parameters import Parameters
 from ngm.estimators.regressor import NGMRegressor
-from ngm.estimators.validation import HeldOut
 from ngm.io.run_folder import Run
 from ngm.objective import NGMLoss
+from ngm.recipes.problem import HeldOut, Problem
+from ngm.recipes.recipe import Recipe
+from ngm.rows import Inputs
 from ngm.sampling import EdgeLoader
+from ngm.text.readers import Reader
 from ngm.training import Epoch, History, train
 from ngm.workflow.training_data import TrainingData
 
@@ -82,6 +85,9 @@ class _DryRun(NGMEstimator):
     num_steps: int
     seconds_per_epoch: float
 
+    def _recipe(self, parameters: Parameters) -> Recipe:
+        return _Untaught(parameters, self.settings_, super()._recipe(parameters))
+
     def _train(
         self,
         loader: EdgeLoader,
@@ -126,13 +132,24 @@ class _Numbers(_DryRun, NGMRegressor):
 
 
 class _Classes(_DryRun, NGMClassifier):
-    def _teach(self, problem: Problem, some: bool) -> tuple[Tensor, Tensor]:
-        return self._labelled_alike(problem.targets) if problem.graphs else (problem.targets, problem.labeled)
+    pass
 
-    def _soft_targets(self, problem: Problem) -> tuple[Tensor, Tensor]:
-        return self._labelled_alike(problem.targets)
 
-    def _labelled_alike(self, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """As if the teachers had labelled every node: what they say has no bearing on time."""
-        count = len(self.classes_)
-        return torch.full((len(targets), count), 1 / count), torch.ones(len(targets), dtype=torch.bool)
+@dataclass(frozen=True, eq=False)
+class _Untaught(Recipe):
+    """A recipe whose teachers label every node alike: what they say has no bearing on time."""
+
+    recipe: Recipe
+
+    def training_inputs(self, inputs: Inputs, reader: Reader | None) -> Inputs:
+        return self.recipe.training_inputs(inputs, reader)
+
+    def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
+        return self.recipe.choose_graphs(problem, network, loss, dtype)
+
+    def prepare_targets(self, problem: Problem) -> Problem:
+        if self.settings.recipe == "paper" or not problem.used_graphs:
+            return problem
+        rows, count = len(problem.targets), problem.task.out_features
+        targets, labeled = torch.full((rows, count), 1 / count), torch.ones(rows, dtype=torch.bool)
+        return replace(problem, targets=targets, labeled=labeled)

@@ -11,14 +11,13 @@ from typing import TypeAlias, cast
 from sklearn.base import clone
 
 from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
-from ngm.estimators.base import NGMEstimator
+from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.control import without_graph
 from ngm.estimators.regressor import NGMRegressor
 from ngm.io.files import is_graph_folder
 from ngm.io.run_folder import JSON
 from ngm.networks.input_scaling import Table
-from ngm.recipes.settings import resolve
 from ngm.training import Epoch
 from ngm.workflow.checks import check_edges, has_teachers
 from ngm.workflow.monitor import Monitor, validation_metric
@@ -139,7 +138,7 @@ def fit_controls(runs: TrainingRuns, data: TrainingData, options: TrainOptions, 
 
 def views_of(model: NGMEstimator, data: TrainingData) -> dict[str, Table] | None:
     """Further tables for the teachers of the model; None where it has no teachers that read them."""
-    return data.views if data.graph is not None and resolve(model).recipe == "auto" else None
+    return data.views if data.graph is not None and followed_recipe(model) == "auto" else None
 
 
 def fit(

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from ngm.cli.progress import metric_name, metric_value
 from ngm.cli.terminal import out, print_json
-from ngm.estimators.base import NGMEstimator
-from ngm.recipes.settings import resolve
+from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.recipes.stacking import TeacherReport
 from ngm.workflow.options import TrainRequest
 from ngm.workflow.target_column import TASKS
@@ -119,7 +118,7 @@ def training_facts(runs: TrainingRuns, noun: str, seconds: float) -> dict[str, s
 
 def _recipe(model: NGMEstimator) -> str:
     """The recipe, and which one is followed in its place."""
-    followed = resolve(model).recipe
+    followed = followed_recipe(model)
     return f"recipe {model.recipe}" + (f" ({followed} for numbers)" if followed != model.recipe else "")
 
 

@@ -1,0 +1,56 @@
+"""Data as users hand it to `fit`, checked once and put together as a `Problem`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ngm._input_checks import check_graph_sizes, check_graphs
+from ngm._node_targets import node_weights
+from ngm.estimators.parameters import Parameters
+from ngm.estimators.validation import hold_out
+from ngm.graph import Graph
+from ngm.recipes.auto import check_views
+from ngm.recipes.problem import Problem
+from ngm.rows import Inputs, num_rows
+from ngm.task import Task
+from ngm.text.readers import Given, Reader, Texts, check_texts
+
+
+def prepare(
+    parameters: Parameters,
+    inputs: Inputs,
+    targets: tuple[Task, Tensor, Tensor],
+    graph: Graph | Sequence[Graph] | None,
+    sample_weight: ArrayLike | None,
+    views: Mapping[str, object] | None,
+    reader: Reader | None,
+    dtype: torch.dtype,
+    read: Callable[[Given], Inputs],
+) -> Problem:
+    """What there is to learn from; refuses what does not go together.
+
+    Args:
+        parameters: As given to the estimator.
+        inputs: A row per node, checked.
+        targets: (task, (n, ...) encoded targets, (n,) mask of the labelled rows).
+        graph: As given to `fit`.
+        sample_weight: Likewise.
+        views: Likewise.
+        reader: Has read the inputs, where they are texts.
+        dtype: Of rows that are taken out for validation.
+        read: Checks further inputs, those of a validation pair.
+    """
+    task, values, labeled = targets
+    if reader is not None and isinstance(inputs, Texts):
+        check_texts(inputs, labeled, reader)
+    graphs = check_graphs(graph)
+    check_graph_sizes(graphs, num_rows(inputs))
+    tables = check_views(views, num_rows(inputs))
+    held_out = hold_out(parameters.validation, inputs, values, labeled, task, read, parameters.seed, dtype)
+    node_weights(held_out.labeled, sample_weight)
+    task = task.measured(values, held_out.labeled, sample_weight)
+    return Problem(task, inputs, values, held_out.labeled, labeled, held_out, graphs, tables, sample_weight)

@@ -1,0 +1,204 @@
+"""Recipes at work: each turns a problem into the targets that the network is trained on, and says which graphs help.
+
+`Paper` leaves the targets as they are, `Auto` adds soft labels by stacked teachers, `Strong` by networks that see a
+node through its neighbourhood. The settings that go with each are in `settings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ngm._input_checks import one_graph
+from ngm.distributed import from_first, rank_and_world
+from ngm.estimators.parameters import Parameters, alphas_given
+from ngm.networks.input_scaling import Table, stored_by_density
+from ngm.objective import NGMLoss
+from ngm.recipes.auto import soft_label_weights, soft_targets
+from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
+from ngm.recipes.label_matrix import Targets, check_class_prior
+from ngm.recipes.node_views import Floats
+from ngm.recipes.problem import Problem
+from ngm.recipes.settings import Settings
+from ngm.recipes.stacking import TeacherReport
+from ngm.recipes.strong_teachers import strong_soft_labels
+from ngm.recipes.text_training import augmented_texts, own_views, text_targets
+from ngm.rows import Inputs
+from ngm.task import ClassTask
+from ngm.text.readers import Reader, Texts
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How to prepare a problem for training.
+
+    Args:
+        parameters: As given to the estimator.
+        settings: What the recipe made of them.
+    """
+
+    parameters: Parameters
+    settings: Settings
+
+    def training_inputs(self, inputs: Inputs, reader: Reader | None) -> Inputs:
+        """Rows as the loader takes them: texts with other synonyms and crops in every epoch, or x as it is.
+
+        Args:
+            inputs: A row per node.
+            reader: Has read them, if they are texts.
+        """
+        parameters = self.parameters
+        return augmented_texts(inputs, reader, parameters.thesaurus, self.settings.cut, parameters.seed)
+
+    def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
+        """The problem with `graphs_used`: all graphs where alphas were given, else those that are informative.
+
+        Args:
+            problem: Has the graphs.
+            network: Not trained yet.
+            loss: To be trained with.
+            dtype: Of the rows that the network takes.
+        """
+        if alphas_given(self.parameters):
+            return replace(problem, graphs_used=[True] * len(problem.graphs))
+        seed, device = self.parameters.seed, self.parameters.device
+        return replace(problem, graphs_used=informative_graphs(problem, network, loss.cost, seed, dtype, device))
+
+    def prepare_targets(self, problem: Problem) -> Problem:
+        """The problem with the targets, mask and weights to train on.
+
+        Args:
+            problem: As `choose_graphs` left it.
+        """
+        return problem
+
+
+class Paper(Recipe):
+    """Labels and edges as they are (Eq. 3)."""
+
+    def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
+        """As any recipe; without an edge term there is nothing to choose."""
+        if not any(loss.kinds):
+            return replace(problem, graphs_used=[True] * len(problem.graphs))
+        return super().choose_graphs(problem, network, loss, dtype)
+
+
+class Auto(Recipe):
+    """Soft labels of teachers, each weighted by how well it predicts labels that it has not seen."""
+
+    def training_inputs(self, inputs: Inputs, reader: Reader | None) -> Inputs:
+        """As any recipe; rows scaled to length 1 are stored as their density asks for."""
+        rows = super().training_inputs(inputs, reader)
+        return stored_by_density(cast(Table, rows)) if self.settings.input_scaling == "unit_rows" else rows
+
+    def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
+        """All graphs with an edge: teachers weigh them themselves."""
+        return replace(problem, graphs_used=graphs_with_edges(problem.graphs))
+
+    def prepare_targets(self, problem: Problem) -> Problem:
+        """Soft labels for all nodes with an edge or a label; without a graph, the labels as they are."""
+        if not problem.used_graphs:
+            return problem
+        labels, labeled, teachers = self._soft_labels(problem)
+        weight = soft_label_weights(problem.sample_weight, problem.labeled)
+        labeled = _without_held_out_texts(problem, labeled)
+        return replace(problem, targets=labels, labeled=labeled, sample_weight=weight, teachers=teachers)
+
+    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
+        """((n, C) soft labels, (n,) mask of the nodes that have any, what the teachers were worth)."""
+        task, targets, labeled = problem.task, problem.targets, problem.labeled
+        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), task.out_features)
+        soft, mask, report = torch.zeros(len(labeled), task.out_features), torch.zeros_like(labeled), None
+        if rank_and_world()[0] == 0:
+            given = Targets(
+                values.numpy().astype(np.float32), task.name == "labels", _weights(problem), self._class_prior(problem)
+            )
+            views = {**own_views(problem.inputs), **problem.views}
+            labels, has_label, report = soft_targets(
+                views, problem.used_graphs, given, labeled.numpy(), self.parameters.seed
+            )
+            soft, mask = torch.from_numpy(labels), torch.from_numpy(has_label)
+        return from_first(soft), from_first(mask), report
+
+    def _class_prior(self, problem: Problem) -> Floats | None:
+        prior = self.parameters.class_prior
+        if prior is None:
+            return None
+        if problem.task.name == "labels":
+            raise ValueError("class_prior is for one class per row; y has several labels per row, so leave it out")
+        return check_class_prior(prior, cast(ClassTask, problem.task).classes)
+
+
+class Strong(Recipe):
+    """Soft labels of networks that see a node through its neighbourhood."""
+
+    def prepare_targets(self, problem: Problem) -> Problem:
+        """Soft labels for all nodes with an edge or a label; without an informative graph, the labels as they are."""
+        self._check(problem)
+        targets, labeled = problem.targets, problem.labeled
+        if problem.used_graphs:
+            targets, labeled = self._soft_labels(problem)
+        return replace(problem, targets=targets, labeled=_without_held_out_texts(problem, labeled))
+
+    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor]:
+        """((n, C) soft labels, (n,) mask of the nodes that have any)."""
+        inputs, targets, labeled = problem.inputs, problem.targets, problem.labeled
+        graph, count = one_graph(problem.used_graphs), problem.task.out_features
+        if not bool((graph.weight > 0).any()):
+            raise ValueError(f"recipe is 'strong', which learns from edges; {graph} has none with a weight above 0")
+        if isinstance(inputs, Texts):
+            vectors = inputs.vectors
+            soft, mask = text_targets(inputs.strings, targets, labeled, problem.used_graphs, count, vectors)
+            mask = mask & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
+        else:
+            soft, mask = strong_soft_labels(
+                cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.parameters.seed
+            )
+        return from_first(soft), from_first(mask)
+
+    def _check(self, problem: Problem) -> None:
+        strong, inputs, influence = "recipe is 'strong', which", problem.inputs, self.parameters.influence
+        if problem.task.name == "numbers":
+            raise ValueError(f"{strong} is for classes; NGMRegressor takes recipe='paper'")
+        if problem.task.name == "labels":
+            raise ValueError(f"{strong} takes one class per row; y has several labels per row, so set recipe='paper'")
+        if not problem.graphs:
+            raise ValueError(f"{strong} learns from a graph; give graph=, or set recipe='paper'")
+        if influence != "both":
+            raise ValueError(f"{strong} has no direction; influence is {influence!r}, set it to 'both'")
+        if problem.sample_weight is not None:
+            raise ValueError(f"{strong} takes no sample_weight; leave it out, or set recipe='paper'")
+        if not isinstance(inputs, np.ndarray | Texts) and not sp.issparse(inputs):
+            raise ValueError(
+                f"{strong} averages rows of x, and x is a {type(inputs).__name__}; give a table, or use ngm.CoTraining"
+            )
+
+
+_KINDS: dict[str, type[Recipe]] = {"paper": Paper, "auto": Auto, "strong": Strong}
+
+
+def recipe_for(parameters: Parameters, settings: Settings) -> Recipe:
+    """The recipe that is followed.
+
+    Args:
+        parameters: As given to the estimator.
+        settings: Has the name of the recipe.
+    """
+    return _KINDS[settings.recipe](parameters, settings)
+
+
+def _weights(problem: Problem) -> Floats | None:
+    return None if problem.sample_weight is None else np.asarray(problem.sample_weight, dtype=np.float32)
+
+
+def _without_held_out_texts(problem: Problem, labeled: Tensor) -> Tensor:
+    """The mask without empty texts and validation texts, which stay as new as those to be predicted."""
+    if not isinstance(problem.inputs, Texts):
+        return labeled
+    return labeled & ~(problem.known & ~problem.held_out.labeled) & problem.inputs.filled
