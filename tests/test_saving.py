@@ -377,7 +377,7 @@ def test_with_overwrite_a_folder_starts_anew(tmp_path: Path) -> None:
 
 
 def test_only_the_leading_process_writes(tmp_path: Path) -> None:
-    run = begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, leads=False)
+    run = begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, writer=None)
     assert run.folder == tmp_path / "run"
     assert not run.folder.exists()
     begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {})
