@@ -25,6 +25,8 @@ from tests.browser import opened
 if TYPE_CHECKING:
     from selenium.webdriver.chrome.webdriver import WebDriver
 
+pytest_plugins = ["tests.encoder_files"]
+
 if not multiplies(torch.bfloat16):  # announced, refused: let oneDNN, here and in child processes, do without AMX
     os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
     multiplies.cache_clear()

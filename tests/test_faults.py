@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import signal
@@ -11,32 +10,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import ngm
 from ngm.io.files import is_temporary
 from ngm.io.tables import read_table
+from tests.benchmark_modules import ROOT, forked, kills
 
-ROOT = Path(__file__).parent.parent
 TRAIN = ("train", "rows.csv", "--columns", "a,b,c", "--label", "kind", "--hidden", "8", "--epochs", "2")
 
 
-def benchmark(name: str) -> ModuleType:
-    """A module of benchmarks/, which is no package."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-forked = benchmark("forked")
-kills = benchmark("kills")
 Job, CLOSED = forked.Job, forked.CLOSED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.test_faults import forked, kills
+from tests.benchmark_modules import forked, kills
 
 TARGETS = ("train columns paper", "train graph paper", "ingest", "build", "predict parquet", "report")
 
