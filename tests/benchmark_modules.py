@@ -24,3 +24,4 @@ def benchmark(name: str) -> ModuleType:
 
 forked = benchmark("forked")
 kills = benchmark("kills")
+Ended, Forked, Job = forked.Ended, forked.Forked, forked.Job
