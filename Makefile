@@ -30,7 +30,7 @@ demo: .venv/ready
 	@$(BIN)/ngm demo --overwrite
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 check: .venv/ready
 	$(BIN)/ruff format --check .

@@ -19,23 +19,26 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pkgutil import walk_packages
 from types import TracebackType
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
-IMPORTED = (  # what commands import when they need it, and `ngm.cli` does not
-    "ngm.cli",
-    "ngm.workflow.prediction",
-    "ngm.workflow.training",
-    "ngm.estimators.co_training",
-    "ngm.estimators.self_training",
-    "ngm.io.tables",
-    "ngm.report",
+IMPORTED = (  # beside all of ngm: what it, and torch, import when they first need it
+    "networkx",
     "pandas",
+    "plotly.offline",
+    "pydantic.type_adapter",
+    "rich._emoji_codes",
+    "scipy.sparse.csgraph",
+    "sklearn.cluster",
+    "sklearn.feature_extraction.text",
     "sklearn.linear_model",
+    "torch._dynamo",  # by the first optimizer
     "torch.export",
 )
 CHANGES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate")
@@ -143,8 +146,9 @@ class Forked:
 def serve(requests: int, replies: int, place: Path) -> None:
     """Forks a child for each line of `requests`; in the child, returns from here once its job is done."""
     out, err = place / "out", place / "err"
-    for name in IMPORTED:
-        importlib.import_module(name)
+    for name in (*_modules(), *IMPORTED):
+        with suppress(ImportError):  # of what is not installed: the job says so that needs it
+            importlib.import_module(name)
     count = mmap.mmap(-1, 8)  # shared with the children
     with os.fdopen(requests, encoding="utf-8") as lines, os.fdopen(replies, "w", encoding="utf-8") as answers:
         for line in lines:
@@ -161,6 +165,13 @@ def serve(requests: int, replies: int, place: Path) -> None:
             ended = Ended(code, _text(out), _text(err), seconds, int.from_bytes(count[:], "little"))
             answers.write(json.dumps(asdict(ended)) + "\n")
             answers.flush()
+
+
+def _modules() -> Iterator[str]:
+    """The modules of ngm."""
+    import ngm
+
+    yield from (found.name for found in walk_packages(ngm.__path__, "ngm.") if found.name != "ngm.__main__")
 
 
 def _text(file: Path) -> str:

@@ -20,10 +20,13 @@ from ngm.estimators import base as estimator_module
 from ngm.io.run_folder import Run
 from ngm.networks import FFNN
 from ngm.report import hidden_section as hidden
+from tests.benchmark_modules import Forked
 from tests.browser import opened
 
 if TYPE_CHECKING:
     from selenium.webdriver.chrome.webdriver import WebDriver
+
+pytest_plugins = ["tests.encoder_files"]
 
 if not multiplies(torch.bfloat16):  # announced, refused: let oneDNN, here and in child processes, do without AMX
     os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
@@ -88,6 +91,13 @@ def empty_run(tmp_path: Path) -> Run:
     made = Run.create(tmp_path / "run")
     made.write_config("NGMClassifier", {})
     return made
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Forked]:
+    """Runs commands and scripts in processes of their own that need not import torch again."""
+    with Forked() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

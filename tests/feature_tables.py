@@ -41,3 +41,9 @@ def exactly(message: str) -> str:
 def dense(x: object) -> NDArray[np.float32]:
     """The rows as one array, sparse or not."""
     return np.asarray(x.toarray() if sp.issparse(x) else x)  # type: ignore[attr-defined]
+
+
+def rows(table: Table) -> list[tuple[object, ...]]:
+    """The rows, with None wherever something is missing."""
+    columns = [[None if v is None or v != v else v for v in table.column(c).tolist()] for c in table.columns]
+    return list(zip(*columns, strict=True))

@@ -9,7 +9,7 @@ from ngm import Graph, NGMClassifier, read_table
 from ngm.estimators.base import NGMEstimator
 from ngm.features import Features, X
 from ngm.io.run_folder import Run as Folder
-from tests.test_text_estimators import make_texts
+from tests.texts import make_texts
 
 TEXTS, TRUTH = make_texts(30)
 NEW, RIGHT = make_texts(11, seed=9)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.benchmark_modules import Ended, Forked, Job
+
 ROOT = Path(__file__).parent.parent
 SECONDS = 180  # for everything that a test starts; a busy machine takes ten times as long as an idle one
 
@@ -63,18 +65,65 @@ def started(
         process.wait()
 
 
-def run_ranks(words: Sequence[str], world: int, ranks: tuple[str, str] = ("RANK", "WORLD_SIZE")) -> None:
-    """Runs `python *words` in so many processes that find each other through the environment, and all succeed."""
-    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), ranks[1]: str(world)}
-    _run(words, [shared | {ranks[0]: str(rank)} for rank in range(world)])
+RANKS = """
+import os, sys, time, traceback
+import tests.rank_programs
+children = []
+for environment in {environments!r}:
+    child = os.fork()
+    if child:
+        children.append(child)
+        continue
+    code = 1
+    try:
+        os.environ.update(environment)
+        exec(compile({code!r}, "program", "exec"), {{"__name__": "program"}})
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+left, codes = set(children), []
+while left:  # as torchrun does, end the others when one ends badly
+    child, status = os.wait()
+    left.discard(child)
+    codes.append(os.waitstatus_to_exitcode(status))
+    if codes[-1]:
+        time.sleep(0.1)
+        for other in left:
+            os.kill(other, 15)
+print(*codes, file=sys.stderr)
+sys.exit(int(any(codes)))
+"""
 
 
-def _run(words: Sequence[str], environments: Sequence[Mapping[str, str]]) -> None:
-    if not environments:
-        return
-    with started(words, environments[0]) as process:
-        _run(words, environments[1:])
-        assert process.wait(timeout=SECONDS) == 0
+def run_ranks(
+    server: Forked,
+    code: str,
+    world: int,
+    ranks: tuple[str, str] = ("RANK", "WORLD_SIZE"),
+    more: Mapping[str, str] | None = None,
+) -> Ended:
+    """Runs code in so many forked processes that find each other through the environment; how they ended.
+
+    Args:
+        server: Forks them; it has imported torch.
+        code: For all of them.
+        world: How many.
+        ranks: The names of the variables with their rank and number.
+        more: Of the environment.
+    """
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), ranks[1]: str(world), **(more or {})}
+    environments = [shared | {ranks[0]: str(rank)} for rank in range(world)]
+    script = RANKS.format(environments=environments, code=code)
+    return server.run(Job((), str(ROOT), script=script))
+
+
+def in_ranks(name: str, folder: Path) -> str:
+    """Code for `run_ranks` that runs a program."""
+    return f"from pathlib import Path\nfrom tests import rank_programs\nrank_programs.{name}(Path({str(folder)!r}))"
 
 
 def succeed(processes: Sequence[subprocess.Popen[str]]) -> None:

@@ -18,7 +18,7 @@ from ngm.diagnosis import Diagnosis, diagnose
 from ngm.diagnosis.advice import judge
 from ngm.diagnosis.records import Agreement, Estimate, HeldOut, WithX
 from tests.conftest import needs
-from tests.test_diagnose import RNG, planted, renamed, shown
+from tests.planted_graphs import RNG, planted, renamed, shown
 
 Ids = NDArray[np.int64]
 

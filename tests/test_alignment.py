@@ -13,7 +13,7 @@ from ngm import Graph, load, open_graph, read_table, save_graph
 from ngm.io.node_records import read_evidence
 from ngm.io.run_folder import Run as RunFolder
 from tests.commands import Run, runner
-from tests.test_training import same_bits, weights
+from tests.fits import same_bits, weights
 
 RNG = np.random.default_rng(5)
 N = 60

@@ -12,7 +12,7 @@ from ngm import Graph
 from ngm.diagnosis import diagnose
 from ngm.io.graph_data import open_graph, read_table, save_graph
 from tests.commands import Run, runner
-from tests.test_diagnose import RNG, planted, shown
+from tests.planted_graphs import RNG, planted, shown
 
 
 @pytest.fixture

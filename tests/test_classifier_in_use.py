@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from ngm import EdgeLoader, Graph, LabeledKFold, NGMClassifier, knn_graph
-from tests.test_classifier import FEW, GRAPH, SMALL, N, X, Y, same
+from tests.small_classifier import FEW, GRAPH, SMALL, N, X, Y, same
 
 # scikit-learn's tools
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ngm import CoTraining, Graph, LabelPropagation
 from ngm.estimators.training_rounds import Round
-from tests.test_self_training import Labels, Stub, always, halves, network, nodes, path, planted, right_when
+from tests.stub_classifier import Labels, Stub, always, halves, network, nodes, path, planted, right_when
 
 SEVEN = [0, -1, -1, -1, -1, -1, 1]
 TWO_PATHS = Graph.from_edges([[0, 1], [1, 2], [2, 3], [4, 5]], num_nodes=6)  # no label reaches 4 and 5

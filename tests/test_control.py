@@ -12,7 +12,7 @@ import torch
 from ngm import Graph, NGMClassifier, NGMRegressor, load
 from ngm.estimators.control import without_graph
 from ngm.recipes.settings import resolve
-from tests.test_training import same_bits, weights
+from tests.fits import same_bits, weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4)).astype(np.float32)

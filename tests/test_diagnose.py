@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from ngm import Graph, knn_graph
@@ -21,32 +20,7 @@ from ngm.diagnosis.similarity import similarity
 from ngm.diagnosis.structure import histogram
 from ngm.propagation.seeds import read_seeds
 from tests.conftest import random_graph
-
-Ids = NDArray[np.int64]
-RNG = np.random.default_rng
-
-
-def planted(
-    nodes: int = 1200, edges: int = 6000, classes: int = 4, alike: float = 0.8, seed: int = 0
-) -> tuple[Graph, Ids]:
-    """(graph, true classes): so many edges join one class, the others two different ones."""
-    rng = RNG(seed)
-    truth = rng.permutation(np.arange(nodes) % classes)
-    members = np.argsort(truth, kind="stable").reshape(classes, -1)
-    u = rng.integers(nodes, size=edges)
-    apart = rng.integers(1, classes, size=edges) * (rng.random(edges) >= alike)
-    v = members[(truth[u] + apart) % classes, rng.integers(nodes // classes, size=edges)]
-    return Graph.from_edges(np.stack([u, v], axis=1), num_nodes=nodes), truth
-
-
-def shown(truth: Ids, share: float, seed: int = 0) -> Ids:
-    return np.where(RNG(seed).random(len(truth)) < share, truth, -1)
-
-
-def renamed(graph: Graph, seed: int = 0) -> Graph:
-    """The same edges between nodes renamed at random: it knows nothing of labels or inputs."""
-    return Graph.from_edges(RNG(seed).permutation(len(graph))[graph.edges.numpy()], graph.weight, len(graph))
-
+from tests.planted_graphs import RNG, Ids, planted, renamed, shown
 
 # Counts and agreement
 

@@ -9,13 +9,15 @@ import torch
 from torch import nn
 
 from ngm.distributed import process_group, rank_and_world, sum_gradients, sum_over_ranks
+from tests.benchmark_modules import Forked
 from tests.rank_programs import classifier, fit, many_fits, outcome
-from tests.ranks import program, run_ranks
+from tests.ranks import in_ranks, run_ranks
 
 
-def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path) -> None:
+def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path, server: Forked) -> None:
     fit(classifier(tmp_path / "resumed", epochs=3))
-    run_ranks(program("fits", tmp_path), 2, ("SLURM_PROCID", "SLURM_NTASKS"))
+    ended = run_ranks(server, in_ranks("fits", tmp_path), 2, ("SLURM_PROCID", "SLURM_NTASKS"))
+    assert ended.code == 0, ended.err
     alone = many_fits() | {"resumed": fit(classifier(tmp_path / "whole"))}
     for rank in range(2):
         found = np.load(tmp_path / f"rank{rank}.npz")
@@ -28,8 +30,9 @@ def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path) -
     np.testing.assert_allclose(begun, alone["resumed"], atol=1e-5)
 
 
-def test_what_goes_wrong_on_one_rank_ends_all_of_them(tmp_path: Path) -> None:
-    run_ranks(program("faults", tmp_path), 2)
+def test_what_goes_wrong_on_one_rank_ends_all_of_them(tmp_path: Path, server: Forked) -> None:
+    ended = run_ranks(server, in_ranks("faults", tmp_path), 2)
+    assert ended.code == 0, ended.err
     first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text(encoding="utf-8")) for rank in range(2))
     assert first["explodes"]["error"] == second["explodes"]["error"]
     assert first["explodes"]["error"].startswith("NonFiniteCostError: epoch 0, batch 2, rank 1 of 2: supervised is nan")

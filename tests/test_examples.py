@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.benchmark_modules import Forked, Job
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -25,16 +26,18 @@ NEEDS = {  # beyond what this package itself needs
     "docs/export.md": ["onnx", "onnxruntime", "onnxscript"],
 }
 IGNORED = {  # what these packages warn of in their own code
-    "from_pyg": "ignore:`torch.jit:DeprecationWarning",
-    "lightning_module": "ignore:`isinstance(treespec, LeafSpec)`:FutureWarning",
+    "from_pyg": ("`torch.jit", DeprecationWarning),
+    "lightning_module": ("`isinstance(treespec, LeafSpec)`", FutureWarning),
 }
-PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
-def run(code: list[str], folder: Path, ignored: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    flags = ["-W", "error"] if ignored is None else ["-W", "error", "-W", ignored]
-    return subprocess.run([sys.executable, *flags, *code], cwd=folder, env=environment, capture_output=True, text=True)
+def script(code: str, ignored: tuple[str, type[Warning]] | None = None) -> str:
+    """The code, with warnings as errors but for those that begin so."""
+    first = "import warnings\nwarnings.simplefilter('error')\n"
+    if ignored is not None:
+        first += f"warnings.filterwarnings('ignore', {re.escape(ignored[0])!r}, {ignored[1].__name__})\n"
+    return first + code
 
 
 def skip_without(packages: list[str], what: str) -> None:
@@ -44,11 +47,12 @@ def skip_without(packages: list[str], what: str) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_the_example_runs_and_says_something(example: Path, tmp_path: Path) -> None:
+def test_the_example_runs_and_says_something(example: Path, tmp_path: Path, server: Forked) -> None:
     skip_without(NEEDS.get(example.stem, []), example.name)
-    done = run([str(example)], tmp_path, IGNORED.get(example.stem))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    code = f"import runpy\nrunpy.run_path({str(example)!r}, run_name='__main__')"
+    done = server.run(Job((), str(tmp_path), script=script(code, IGNORED.get(example.stem))))
+    assert done.code == 0, done.err
+    assert done.out.strip()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -56,13 +60,25 @@ def test_the_example_is_short(example: Path) -> None:
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
 
 
+def blocks_of(page: str) -> list[str]:
+    """The Python of a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_the_python_blocks_of_the_page_run_in_order(page: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+def test_the_python_blocks_of_the_page_run_in_order(page: str, tmp_path: Path, server: Forked) -> None:
+    blocks = blocks_of(page)
     if not blocks:
         pytest.skip(f"{page} has no Python")
     skip_without(NEEDS.get(page, []), page)
-    done = run(["-c", "\n".join(blocks)], tmp_path)
+    done = server.run(Job((), str(tmp_path), script=script("\n".join(blocks))))
+    assert done.code == 0, done.err
+
+
+def test_the_readme_runs_in_a_process_of_its_own_from_the_first_import(tmp_path: Path) -> None:
+    words = [sys.executable, "-W", "error", "-c", "\n".join(blocks_of("README.md"))]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import signal
@@ -11,43 +10,20 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import ngm
 from ngm.io.files import is_temporary
 from ngm.io.tables import read_table
+from tests.benchmark_modules import ROOT, Forked, Job, forked, kills
 
-ROOT = Path(__file__).parent.parent
 TRAIN = ("train", "rows.csv", "--columns", "a,b,c", "--label", "kind", "--hidden", "8", "--epochs", "2")
-
-
-def benchmark(name: str) -> ModuleType:
-    """A module of benchmarks/, which is no package."""
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-forked = benchmark("forked")
-kills = benchmark("kills")
-Job, CLOSED = forked.Job, forked.CLOSED
+CLOSED = forked.CLOSED
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[forked.Forked]:
-    with forked.Forked() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def data(server: forked.Forked, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(server: Forked, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with rows.csv, edges.csv, graph/ and run/."""
     folder = tmp_path_factory.mktemp("data")
     kills.write_tables(folder)
@@ -99,7 +75,7 @@ PRINTERS = [
 @pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
 @pytest.mark.parametrize("words", PRINTERS, ids=" ".join)
 def test_a_command_whose_output_nobody_reads_ends_quietly(
-    words: tuple[str, ...], as_json: bool, data: Path, tmp_path: Path, server: forked.Forked
+    words: tuple[str, ...], as_json: bool, data: Path, tmp_path: Path, server: Forked
 ) -> None:
     if as_json and words[-1] in ("--help", "--version"):
         pytest.skip("help and version are no JSON")
@@ -111,9 +87,7 @@ def test_a_command_whose_output_nobody_reads_ends_quietly(
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
-def test_an_output_that_is_full_is_told_in_one_line(
-    as_json: bool, data: Path, tmp_path: Path, server: forked.Forked
-) -> None:
+def test_an_output_that_is_full_is_told_in_one_line(as_json: bool, data: Path, tmp_path: Path, server: Forked) -> None:
     words = words_of("predict csv", data) + ["--json"] * as_json
     ended = server.run(Job(words, str(tmp_path), output="/dev/full"))
     said = "error: the disk is full: standard output cannot be written; free some space, or send it elsewhere\n"
@@ -124,30 +98,41 @@ def test_an_output_that_is_full_is_told_in_one_line(
 # Locales, masks, names
 
 
+TWICE = """
+import sys
+from ngm.cli import main
+words = sys.argv[1:]
+cut = words.index("then")
+for command in (words[:cut], words[cut + 1 :]):
+    sys.argv = ["ngm", *command]
+    try:
+        main()
+    except SystemExit as ended:
+        print(ended.code or 0, file=sys.stderr)
+"""
+
+
 def test_umlauts_in_the_c_locale_break_nothing(data: Path, tmp_path: Path) -> None:
     text = (data / "rows.csv").read_text(encoding="utf-8").replace("k1", "Bäume").replace("n3,", "Hügel,")
     (tmp_path / "Zeilen für später.csv").write_text(text, encoding="utf-8")
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONIOENCODING", None)
-    command = [sys.executable, "-c", "from ngm.cli import main; main()"]
-
-    def run(*words: str) -> tuple[int, str, str]:
-        done = subprocess.run([*command, *words], cwd=tmp_path, env=environment, capture_output=True)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
-
     graph = "Gräben"
-    code, out, err = run(
-        "build", "Zeilen für später.csv", "--columns", "a,b,c", "--id", "id", "--label", "kind", "-o", graph
+    build = ("build", "Zeilen für später.csv", "--columns", "a,b,c", "--id", "id", "--label", "kind", "-o", graph)
+    done = subprocess.run(  # one process for both commands
+        [sys.executable, "-c", TWICE, *build, "then", "check", "nämlich"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
     )
-    assert (code, err) == (0, "")
-    assert f"Graph folder: {graph}" in out
+    assert done.stderr.decode() == "0\nerror: nämlich is not a graph folder: it has no graph.json\n2\n"
+    assert f"Graph folder: {graph}" in done.stdout.decode()
     assert "Hügel" in ngm.open_graph(tmp_path / graph).ids.tolist()
-    assert run("check", "nämlich") == (2, "", "error: nämlich is not a graph folder: it has no graph.json\n")
 
 
 @pytest.mark.parametrize(("name", "umask"), [*((name, 0o022) for name in WRITERS), ("train", 0o077), ("build", 0o077)])
 def test_files_have_the_permissions_of_the_mask(
-    name: str, umask: int, data: Path, tmp_path: Path, server: forked.Forked
+    name: str, umask: int, data: Path, tmp_path: Path, server: Forked
 ) -> None:
     ended = server.run(Job(words_of(name, data), str(tmp_path), umask=umask))
     assert ended.code == 0, ended.err
@@ -161,7 +146,7 @@ NAMES = ['it\'s a "näme" [1]*?', "[bold]new\nline{x}%d$HOME;"]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=repr)
-def test_names_are_taken_as_they_are(name: str, data: Path, tmp_path: Path, server: forked.Forked) -> None:
+def test_names_are_taken_as_they_are(name: str, data: Path, tmp_path: Path, server: Forked) -> None:
     place = tmp_path / name
     place.mkdir()
     for file in ("rows.csv", "edges.csv"):
@@ -207,9 +192,7 @@ def remount(disk: Path, option: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_is_told_in_one_line_that_names_the_file(
-    name: str, data: Path, disk: Path, server: forked.Forked
-) -> None:
+def test_a_full_disk_is_told_in_one_line_that_names_the_file(name: str, data: Path, disk: Path, server: Forked) -> None:
     pages, failed, code = 1, 0, 2
     while code:
         ended = server.run(Job(words_of(name, data), str(disk)))
@@ -226,14 +209,14 @@ def test_a_full_disk_is_told_in_one_line_that_names_the_file(
                 shutil.rmtree(path)
             else:
                 assert not code, f"{path.name} is there, and the disk was full"
-        pages += max(1, pages // 2)
+        pages *= 2
         remount(disk, f"size={4 * pages}k")
     assert failed
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_read_only_folder_is_told_in_one_line_before_anything_is_read(
-    name: str, data: Path, disk: Path, server: forked.Forked
+    name: str, data: Path, disk: Path, server: Forked
 ) -> None:
     remount(disk, "ro")
     ended = server.run(Job(words_of(name, data), str(disk)))
@@ -247,7 +230,7 @@ def test_a_read_only_folder_is_told_in_one_line_before_anything_is_read(
 
 @pytest.mark.parametrize("name", ["ingest", "build", "predict csv", "predict parquet", "report", "export"])
 def test_a_command_that_is_told_to_stop_leaves_nothing_half_written(
-    name: str, data: Path, tmp_path: Path, server: forked.Forked
+    name: str, data: Path, tmp_path: Path, server: Forked
 ) -> None:
     product = WRITERS[name][-1]
     stop = forked.Signal(signal.SIGTERM, file=f".{product}.*")  # while it writes
@@ -262,7 +245,7 @@ REFUSED = "error: run is being written by another training; wait until that ends
 
 
 def test_a_second_training_into_a_folder_is_refused_while_the_first_one_runs(
-    data: Path, tmp_path: Path, server: forked.Forked
+    data: Path, tmp_path: Path, server: Forked
 ) -> None:
     words = ["train", f"{data}/rows.csv", *TRAIN[2:-2], "--no-report", "-o", "run"]
     with forked.Forked() as other:

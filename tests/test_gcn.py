@@ -15,7 +15,7 @@ from ngm import Graph
 from ngm.comparators.gcn import GCN, both_ways, convolutions, forward
 from ngm.rows import take_rows
 from ngm.training import seeded
-from tests.test_linear import three_classes
+from tests.forty_rows import three_classes
 
 
 @pytest.fixture

@@ -15,21 +15,7 @@ from sklearn.utils import _safe_indexing
 from torch import Tensor
 
 from ngm import Graph
-
-PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3]], [1.0, 2.0, 3.0])
-
-
-def weights(graph: Graph) -> dict[tuple[int, int], float]:
-    """{(u, v): weight}, the form in which graphs are compared here."""
-    return {(u, v): w for (u, v), w in zip(graph.edges.tolist(), graph.weight.tolist(), strict=True)}
-
-
-def random_graph(seed: int, directed: bool = False, num_nodes: int = 30, num_edges: int = 45) -> Graph:
-    """Distinct edges with distinct weights; some nodes have none."""
-    rng = np.random.default_rng(seed)
-    edges = rng.integers(0, num_nodes, (num_edges, 2))
-    return Graph.from_edges(edges, rng.random(num_edges) + 0.1, num_nodes + 3, directed)
-
+from tests.graphs import PATH, random_graph, weights
 
 # Made from edges
 

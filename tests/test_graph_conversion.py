@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ngm import Graph
 from ngm.graph import RenumberedNodesWarning
-from tests.test_graph import random_graph, weights
+from tests.graphs import random_graph, weights
 
 # From and to other libraries
 

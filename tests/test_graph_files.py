@@ -14,7 +14,7 @@ import torch
 
 from ngm import Graph
 from ngm.io import graph_folder
-from tests.test_graph import PATH, random_graph, weights
+from tests.graphs import PATH, random_graph, weights
 
 # Saved and opened
 

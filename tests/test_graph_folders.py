@@ -17,7 +17,7 @@ import torch
 from ngm import Graph
 from ngm.io.graph_data import GraphData, open_graph, read_graph, save_graph
 from ngm.io.tables import ingest, read_table
-from tests.test_store import EDGES, NODES, assert_same
+from tests.edge_tables import EDGES, NODES, assert_same
 
 # Kept
 

@@ -11,7 +11,7 @@ from ngm.diagnosis import diagnose
 from ngm.diagnosis import held_out as held_out_module
 from ngm.propagation.seeds import read_seeds
 from ngm.recipes.folds import label_folds
-from tests.test_diagnose import RNG, planted, renamed, shown
+from tests.planted_graphs import RNG, planted, renamed, shown
 
 
 @pytest.mark.filterwarnings("ignore:.*components without a label")

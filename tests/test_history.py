@@ -15,7 +15,7 @@ from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss
 from ngm.io.run_folder import Run
 from ngm.networks import FFNN
 from ngm.training import Epoch, seeded, train
-from tests.test_training import SMALL, same_bits, timeless, weights
+from tests.fits import SMALL, same_bits, timeless, weights
 
 
 class ByHand(nn.Module):

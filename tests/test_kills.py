@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from tests.test_faults import forked, kills
+from tests.benchmark_modules import Forked, Job, forked, kills
 
 TARGETS = ("train columns paper", "train graph paper", "ingest", "build", "predict parquet", "report")
 
@@ -19,16 +19,15 @@ def test_whatever_is_killed_loads_or_is_not_there_and_a_rerun_leaves_the_bits_of
     assert total["middle"], "no kill came in the middle of anything: choose another seed"
 
 
-def test_a_training_killed_before_its_end_is_not_predicted_with_but_resumed(tmp_path: Path) -> None:
+def test_a_training_killed_before_its_end_is_not_predicted_with_but_resumed(tmp_path: Path, server: Forked) -> None:
     kills.write_tables(tmp_path)
-    words = ("train", "rows.csv", "--columns", "a,b,c", "--label", "kind", "--hidden", "8", "--epochs", "3")
+    words = ("train", "rows.csv", "--columns", "a,b,c", "--label", "kind", "--hidden", "8", "--epochs", "40")
     words += ("--alpha", "0.1", "--control", "--no-report", "-o", "run")
     predict = ("predict", "run", "rows.csv")
-    with forked.Forked() as server:
-        stop = forked.Signal(signal.SIGKILL, file="run/checkpoint/state.safetensors")  # after the first epoch
-        assert server.run(forked.Job(words, str(tmp_path), signals=[stop])).code == -signal.SIGKILL
-        ended = server.run(forked.Job(predict, str(tmp_path)))
-        missing = "run has no model.json: training did not get that far; resume it or train again"
-        assert (ended.code, ended.err) == (2, f"error: {missing}\n")
-        assert server.run(forked.Job((*words, "--resume"), str(tmp_path))).code == 0
-        assert server.run(forked.Job(predict, str(tmp_path))).code == 0
+    stop = forked.Signal(signal.SIGKILL, file="run/checkpoint/state.safetensors")  # after the first epoch
+    assert server.run(Job(words, str(tmp_path), signals=[stop])).code == -signal.SIGKILL
+    ended = server.run(Job(predict, str(tmp_path)))
+    missing = "run has no model.json: training did not get that far; resume it or train again"
+    assert (ended.code, ended.err) == (2, f"error: {missing}\n")
+    assert server.run(Job((*words, "--resume"), str(tmp_path))).code == 0
+    assert server.run(Job(predict, str(tmp_path))).code == 0

@@ -5,25 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
-from ngm import Graph
 from ngm.comparators.linear import LinearSoftmax, squared_hinge_svm
-
-Data = tuple[NDArray[np.float64], NDArray[np.int64], Graph]
-
-
-def three_classes(width: int = 5, labeled: int = 15) -> Data:
-    """40 rows in three classes of different sizes, some of them labelled, on a random weighted graph."""
-    rng = np.random.default_rng(1)
-    y = np.repeat([0, 1, 2], [20, 12, 8])[rng.permutation(40)]
-    x = rng.normal(size=(40, width)) + np.eye(3, width)[y] * 1.5
-    y[rng.permutation(40)[labeled:]] = -1
-    return x, y, Graph.from_edges(rng.integers(40, size=(90, 2)), rng.random(90) + 0.1, num_nodes=40)
+from tests.forty_rows import three_classes
 
 
 def test_softmax_is_at_the_minimum_of_its_penalised_cost() -> None:

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from ngm import Graph
 from ngm.comparators.manifold import Kind, ManifoldRegularization, edge_differences
-from tests.test_linear import three_classes
+from tests.forty_rows import three_classes
 
 Floats = NDArray[np.float64]
 KINDS: tuple[Kind, ...] = ("rls", "svm")

@@ -13,7 +13,7 @@ import pytest
 from ngm.io.graph_data import read_graph
 from ngm.io.tables import read_table
 from ngm.io.tables.text_format import cut, read_form
-from tests.test_tables import rows
+from tests.feature_tables import rows
 
 
 def write(file: Path, content: str) -> Path:

@@ -13,9 +13,10 @@ from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Reg
 from ngm.distances import DISTANCES, ONE_SIDED
 from ngm.estimators.network_factory import make_network
 from ngm.recipes.settings import resolve
+from tests.benchmark_modules import Forked
 from tests.conftest import Problem, make_problem, random_graph
 from tests.rank_programs import batch_gradients
-from tests.ranks import program, run_ranks
+from tests.ranks import in_ranks, run_ranks
 
 ALPHAS = {"alpha_ll": 0.3, "alpha_lu": 0.2, "alpha_uu": 0.1}
 
@@ -242,8 +243,9 @@ def test_label_propagation_is_the_limit_of_free_label_distributions() -> None:
 
 
 @pytest.mark.parametrize("world", [2, 3])
-def test_ranks_together_give_the_gradient_of_one_process(tmp_path: Path, world: int) -> None:
-    run_ranks(program("gradients", tmp_path), world)
+def test_ranks_together_give_the_gradient_of_one_process(tmp_path: Path, world: int, server: Forked) -> None:
+    ended = run_ranks(server, in_ranks("gradients", tmp_path), world)
+    assert ended.code == 0, ended.err
     together = torch.load(tmp_path / "gradients.pt", weights_only=True)
     for scaling in ("sum", "mean"):
         torch.testing.assert_close(together[scaling], batch_gradients(scaling), rtol=1e-5, atol=1e-6)

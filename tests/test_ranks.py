@@ -15,15 +15,18 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.benchmark_modules import Forked
 from tests.commands import runner
 from tests.rank_programs import Faulty, classifier, fit, many_fits
-from tests.ranks import SECONDS, program, started, succeed, torchrun
+from tests.ranks import SECONDS, in_ranks, program, run_ranks, started, succeed, torchrun
 
 
-def test_a_run_whose_rank_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    words = torchrun("--max-restarts", "1", *program("killed", tmp_path))
-    with started(words, output=subprocess.PIPE) as process:
-        succeed([process])
+def test_a_run_whose_rank_was_killed_goes_on_to_the_same_result(tmp_path: Path, server: Forked) -> None:
+    for attempt, codes in (("0", {-signal.SIGKILL, -signal.SIGTERM}), ("1", {0})):  # restarted, as torchrun does
+        ended = run_ranks(server, in_ranks("killed", tmp_path), 2, more={"TORCHELASTIC_RESTART_COUNT": attempt})
+        found = set(map(int, ended.err.splitlines()[-1].split()))
+        assert found <= codes | {int(attempt == "0")}, ended.err
+        assert (-signal.SIGKILL in found) == (attempt == "0")
     alone = many_fits() | {"killed": fit(classifier().set_params(network=Faulty))}
     for rank in range(2):
         found = np.load(tmp_path / f"rank{rank}.npz")
@@ -40,7 +43,7 @@ def test_a_command_whose_rank_was_killed_goes_on_and_is_written_and_printed_once
     table = tmp_path / "rows.csv"
     rows = [f"{a},{b},{'x' if a + b > 0 else 'y'}" for a, b in rng.normal(size=(60, 2))]
     table.write_text("\n".join(["a,b,kind", *rows]), encoding="utf-8")
-    words = [str(table), "--columns", "a,b", "--label", "kind", "--hidden", "3", "--recipe", "paper", "--epochs", "150"]
+    words = [str(table), "--columns", "a,b", "--label", "kind", "--hidden", "3", "--recipe", "paper", "--epochs", "60"]
     words = ["train", *words, "--batch-size", "16", "--no-report", "-o"]
     assert runner(monkeypatch, capsys)(*words, tmp_path / "alone")[0] == 0
     command = torchrun("--max-restarts", "1", "-m", "ngm", *words, str(tmp_path / "run"), "--resume")
@@ -55,7 +58,7 @@ def test_a_command_whose_rank_was_killed_goes_on_and_is_written_and_printed_once
     assert "there is no run in" in output
     files = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("alone", "run")]
     assert files[0] == files[1]
-    assert len(history.read_text(encoding="utf-8").splitlines()) == 150
+    assert len(history.read_text(encoding="utf-8").splitlines()) == 60
     alone, found = (load_file(tmp_path / name / "weights.safetensors") for name in ("alone", "run"))
     for name, expected in alone.items():
         torch.testing.assert_close(found[name], expected, rtol=0, atol=1e-5)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +155,28 @@ def test_contributing_leads_to_what_is_expected_of_a_release_and_a_report() -> N
     page = text_of("CONTRIBUTING.md")
     for word in ("SECURITY.md", "pre-commit install", "## Releasing", "-m build", "git tag -a v", "-c constraints.txt"):
         assert word in page, word
+
+
+# Tests
+
+
+def imported(code: str) -> Iterator[str]:
+    """The modules that a file imports, by their dotted names; `from a import b` gives `a` and `a.b`."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_file_of_the_tests_imports_a_test_module() -> None:
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        found = [name for name in imported(file.read_text(encoding="utf-8")) if re.match(r"tests\..*\btest_\w+", name)]
+        assert not found, f"{file.name} imports {found}: what two files need goes to a file of its own"
+
+
+def test_a_test_module_that_is_imported_is_found() -> None:
+    code = "from tests.test_graph import PATH\nfrom tests import test_store\nimport tests.test_walks\nimport ngm"
+    wanted = {"tests.test_graph", "tests.test_graph.PATH", "tests", "tests.test_store", "tests.test_walks", "ngm"}
+    assert set(imported(code)) == wanted

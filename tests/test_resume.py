@@ -16,7 +16,7 @@ from ngm.estimators.network_factory import make_network
 from ngm.io.run_folder import Run
 from ngm.networks import FFNN
 from ngm.training import Epoch, History, train
-from tests.test_training import SMALL, same_bits, stop_after, timeless, weights
+from tests.fits import SMALL, same_bits, stop_after, timeless, weights
 
 RESUMED = [
     {"optimizer": "adam"},

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import ngm
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
 from ngm.estimators.training_rounds import Round, as_targets, best_round, named
-from tests.test_self_training import Labels, Stub, always, fitted, halves, nodes, path
+from tests.stub_classifier import Labels, Stub, always, fitted, halves, nodes, path
 
 SMALL = {"hidden": (4,), "epochs": 2, "recipe": "paper"}
 METHODS = [SelfTraining, CoTraining]

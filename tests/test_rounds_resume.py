@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ import ngm
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
 from ngm.estimators.training_rounds import Round
 from ngm.networks import FFNN
+from tests.benchmark_modules import Forked, Job
 from tests.ranks import ROOT, run_ranks
 
 SMALL = {"hidden": (4,), "epochs": 2, "batch_size": 16, "dropout": 0.3, "recipe": "paper"}
@@ -51,11 +50,11 @@ def assert_same(one: SelfTraining | CoTraining, other: SelfTraining | CoTraining
 
 
 @pytest.mark.parametrize("method", ["SelfTraining", "CoTraining"])
-def test_rounds_killed_at_any_moment_go_on_to_the_same_bits(method: str, tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "tests.killed_rounds", method, str(tmp_path), "31"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+def test_rounds_killed_at_any_moment_go_on_to_the_same_bits(method: str, tmp_path: Path, server: Forked) -> None:
+    code = "import runpy\nrunpy.run_module('tests.killed_rounds', run_name='__main__')"
+    done = server.run(Job((method, str(tmp_path), "31"), str(ROOT), script=code))
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
     assert told["kills"] >= 8
     assert told["other"] == []
     assert told["left"] == []
@@ -199,8 +198,9 @@ def test_a_plain_run_that_replaces_rounds_leaves_none_of_them(data: Data, tmp_pa
     assert "rounds" not in names(tmp_path)
 
 
-def test_several_processes_go_on_with_the_same_rounds(tmp_path: Path) -> None:
-    run_ranks(["-c", RANKS, str(tmp_path)], 2)
+def test_several_processes_go_on_with_the_same_rounds(tmp_path: Path, server: Forked) -> None:
+    ended = run_ranks(server, RANKS.replace("{root}", str(tmp_path)), 2)
+    assert ended.code == 0, ended.err
     first, second = (np.load(tmp_path / f"rank{rank}.npz") for rank in range(2))
     for name in ("SelfTraining", "CoTraining"):
         np.testing.assert_array_equal(first[name], first[f"{name} whole"])
@@ -210,13 +210,13 @@ def test_several_processes_go_on_with_the_same_rounds(tmp_path: Path) -> None:
 
 
 RANKS = """
-import os, sys
+import os
 from pathlib import Path
 import numpy as np
 from ngm import CoTraining, NGMClassifier, SelfTraining
 from tests.killed_rounds import problem
 x, y, truth, graph = problem()
-root, found = Path(sys.argv[1]), {}
+root, found = Path("{root}"), {}
 
 def stop(record):
     if record.round == 1:

@@ -16,7 +16,7 @@ import torch
 
 from ngm.io.files import beside
 from ngm.io.run_folder import Run, load_tensors, save_tensors
-from tests.test_commits import git, project
+from tests.repositories import git, project
 
 
 @pytest.fixture

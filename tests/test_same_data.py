@@ -21,7 +21,7 @@ from torch import nn
 from ngm import Graph, NGMClassifier, NGMRegressor, load
 from ngm.io.locks import FolderInUseError, folder_lock
 from ngm.text.thesaurus import Thesaurus
-from tests.test_training import SMALL, same_bits, stop_after, weights
+from tests.fits import SMALL, same_bits, stop_after, weights
 
 REMEDY = "resume with the same data, or train anew: overwrite=True (--overwrite), or another folder"
 

@@ -17,7 +17,7 @@ from ngm.networks import FFNN
 from ngm.networks.tap import tap
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.training import seeded
-from tests.test_linear import three_classes
+from tests.forty_rows import three_classes
 
 
 def weights(network: nn.Module) -> Tensor:

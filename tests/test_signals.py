@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +13,7 @@ import pytest
 
 from ngm import load
 from ngm.cli.signals import exit_code, is_stop, stop_signals, stopped_again
+from tests.benchmark_modules import Ended, Forked, Job
 from tests.commands import Run, runner
 
 TRAIN = ("train", "rows.csv", "--columns", "a,b", "--label", "kind", "--hidden", "8", "-k", "3", "--batch-size", "16")
@@ -32,40 +29,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return runner(monkeypatch, capsys)
 
 
-def start(folder: Path, *words: str, code: str = "") -> subprocess.Popen[str]:
-    """Starts a command in a folder, after some code."""
-    program = f"import sys\nsys.argv = ['ngm', *{list(words)!r}]\n{code}\nfrom ngm.cli import main\nmain()"
-    return subprocess.Popen([sys.executable, "-c", program], cwd=folder, stderr=subprocess.PIPE, text=True)
-
-
-def until(there: Callable[[], bool], running: subprocess.Popen[str]) -> None:
-    for _ in range(1200):
-        if there():
-            return
-        assert running.poll() is None, running.communicate()[1]
-        time.sleep(0.05)
-    raise AssertionError("nothing happened")
+def run_after(code: str, folder: Path, server: Forked, *words: str) -> Ended:
+    """Runs a command in a process of its own in a folder, after some code."""
+    return server.run(Job(words, str(folder), script=f"{code}\nfrom ngm.cli import main\nmain()"))
 
 
 def temporary(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob(".*")]
 
 
+ONCE = """
+import os
+import ngm.io.run_folder
+def appended(run, epoch):
+    write_history(run, epoch)
+    if epoch["epoch"] == 3:
+        os.kill(os.getpid(), {number})
+write_history = ngm.io.run_folder.Run.append_history
+ngm.io.run_folder.Run.append_history = appended
+"""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_training_with_a_whole_run_that_resumes(
-    number: signal.Signals, tmp_path: Path, here: Run
+    number: signal.Signals, tmp_path: Path, here: Run, server: Forked
 ) -> None:
     run = tmp_path / "run"
-    with start(tmp_path, *TRAIN, "--epochs", "100000", "--no-report") as running:
-        history = run / "history.jsonl"
-        until(lambda: history.exists() and history.read_text(encoding="utf-8").count("\n") > 2, running)
-        running.send_signal(number)
-        said = running.communicate(timeout=120)[1]
-    assert running.returncode == 128 + number
+    code = ONCE.replace("{number}", str(int(number)))
+    ended = run_after(code, tmp_path, server, *TRAIN, "--epochs", "100000", "--no-report")
+    said = ended.err
+    assert ended.code == 128 + number
     assert said.endswith("the same command with --resume goes on\nstopped\n")
     assert "Traceback" not in said
     done = load(run).n_iter_
-    assert done > 2
+    assert done == 4
     assert json.loads((run / "metrics.json").read_text(encoding="utf-8"))["stopped"] == "interrupted"
     assert temporary(tmp_path) == []
     assert here(*TRAIN, "--epochs", str(done + 1), "--no-report", "--resume")[0] == 0
@@ -94,11 +91,12 @@ ngm.io.run_folder.Run.append_history = appended
 
 
 @pytest.mark.parametrize("name", ["model.json", "features.json"])
-def test_a_second_signal_ends_at_once_and_leaves_nothing_half_written(name: str, tmp_path: Path, here: Run) -> None:
-    with start(tmp_path, *TRAIN, "--epochs", "9", code=AGAIN.replace("{name}", name)) as running:
-        said = running.communicate(timeout=120)[1]
-    assert (running.returncode, said.splitlines()[-1]) == (130, "stopped")
-    assert "Traceback" not in said
+def test_a_second_signal_ends_at_once_and_leaves_nothing_half_written(
+    name: str, tmp_path: Path, here: Run, server: Forked
+) -> None:
+    ended = run_after(AGAIN.replace("{name}", name), tmp_path, server, *TRAIN, "--epochs", "9")
+    assert (ended.code, ended.err.splitlines()[-1]) == (130, "stopped")
+    assert "Traceback" not in ended.err
     run = tmp_path / "run"
     assert temporary(tmp_path) == []
     assert not (run / name).exists()

@@ -15,7 +15,7 @@ from ngm.io.tables.statements import files_named, parsed
 from tests.commands import Run, runner
 from tests.predictions import new_rows
 from tests.predictions import train as train_run
-from tests.test_train_command import TEXTS, labels
+from tests.train_tables import TEXTS, labels
 
 LONG = "SELECT id, body, topic FROM 'texts.csv' WHERE " + " OR ".join(f"id = {i}" for i in range(100, 130))
 TRAIN = ("--text", "body", "--label", "topic", "--epochs", "1", "--network", "lstm", "--no-report", "--json")

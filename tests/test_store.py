@@ -12,13 +12,13 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from ngm import Graph
 from ngm.graph import Merge
 from ngm.io import graph_data
 from ngm.io.graph_data import read_graph
 from ngm.io.tables import edge_files, ingest, read_table
+from tests.edge_tables import EDGES, NODES, assert_same
 
 Id = str | int
 Rows = list[tuple[Id, Id, float]]
@@ -55,13 +55,6 @@ def by_loop(rows: Rows, directed: bool, merge: Merge) -> tuple[list[Id], dict[tu
     rule = {"max": max, "sum": sum, "mean": lambda ws: sum(ws) / len(ws)}[merge]
     edges = {pair: rule(found[pair]) for pair in sorted(found)}
     return ids, edges, loops, sum(len(ws) - 1 for ws in found.values())
-
-
-def assert_same(graph: Graph, other: Graph) -> None:
-    assert (graph.num_nodes, graph.directed) == (other.num_nodes, other.directed)
-    assert (graph.self_loops, graph.duplicates) == (other.self_loops, other.duplicates)
-    assert torch.equal(graph.edges, other.edges)
-    torch.testing.assert_close(graph.weight, other.weight, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -197,9 +190,6 @@ def test_rows_of_ids_that_are_not_there_are_refused() -> None:
 
 
 # What is counted
-
-NODES = {"id": ["a", "b", "c", "d"], "topic": ["x", None, "y", "x"]}
-EDGES = "u,v,w\na,b,1\nb,a,3\nc,c,1\na,q,1\nr,q,1\n,b,1\na,,1\na,c,\nb,c,word\nb,d,-1\nb,d,inf\nc,d,0\nbroken\n"
 
 
 @pytest.fixture

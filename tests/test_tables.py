@@ -12,19 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ngm.io.tables import Table, read_table
+from ngm.io.tables import read_table
 from ngm.io.tables.text_format import has_header, read_form
+from tests.feature_tables import rows
 
 ROWS = [("a", 1, 0.5), ("b", 2, None), (None, 3, 2.25)]
 CSV = "name,size,share\na,1,0.5\nb,2,\n,3,2.25\n"
 TSV = CSV.replace(",", "\t")
 LINES = '{"name": "a", "size": 1, "share": 0.5}\n{"name": "b", "size": 2}\n{"name": null, "size": 3, "share": 2.25}\n'
-
-
-def rows(table: Table) -> list[tuple[object, ...]]:
-    """The rows, with None wherever something is missing."""
-    columns = [[None if v is None or v != v else v for v in table.column(c).tolist()] for c in table.columns]
-    return list(zip(*columns, strict=True))
 
 
 def text(name: str, content: str) -> Callable[[Path], Path]:

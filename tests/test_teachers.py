@@ -15,6 +15,7 @@ from torch import nn
 import ngm
 from ngm import Graph, NGMClassifier
 from ngm.propagation.kernel import walk_shares
+from ngm.recipes import strong_teachers
 from ngm.recipes.strong_teachers import RandomWalks, TeacherConfig, strong_soft_labels
 
 QUICK = TeacherConfig(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
@@ -34,6 +35,12 @@ def shown(truth: np.ndarray, count: int = 6) -> torch.Tensor:
     y = np.full(len(truth), -1)
     y[:count] = truth[:count]
     return torch.from_numpy(y)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimators have their teachers learn as briefly as `QUICK` says."""
+    monkeypatch.setattr(strong_teachers, "TeacherConfig", lambda: QUICK)
 
 
 def test_walk_ends_are_shares_that_add_up_to_one_and_stay_in_their_component() -> None:
@@ -108,7 +115,7 @@ def test_the_length_of_a_row_does_not_matter() -> None:
 
 def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows() -> None:
     gains = []
-    for seed in range(3):
+    for seed in range(2):
         x, truth, graph = planted(seed, n=300)
         y = shown(truth).numpy()
         new, new_truth, _ = planted(seed + 10, n=300)
@@ -119,7 +126,7 @@ def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_row
     assert min(gains) > -0.02
 
 
-def test_targets_of_validation_rows_are_the_teachers_and_never_their_labels() -> None:
+def test_targets_of_validation_rows_are_the_teachers_and_never_their_labels(quick: None) -> None:
     x, truth, graph = planted()
     y = np.full(len(truth), -1)
     y[:20] = truth[:20]
@@ -137,7 +144,7 @@ def test_targets_of_validation_rows_are_the_teachers_and_never_their_labels() ->
     np.testing.assert_array_equal(last.predict_proba(x), same.predict_proba(x))
 
 
-def test_a_strong_model_resumes_saves_and_comes_back(tmp_path: Path) -> None:
+def test_a_strong_model_resumes_saves_and_comes_back(quick: None, tmp_path: Path) -> None:
     x, truth, graph = planted()
     y = shown(truth).numpy()
     settings = {"hidden": (8,), "recipe": "strong", "seed": 1}

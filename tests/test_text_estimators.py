@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from torch import nn
@@ -33,32 +32,11 @@ from ngm.text import readers
 from ngm.text.characters import quantize
 from ngm.text.readers import Texts
 from ngm.text.synonym_augmentation import Rewritten
-from ngm.text.thesaurus import Thesaurus
 from ngm.text.tokens import Vocabulary
 from ngm.text.word_vectors import WordVectors
-from tests.test_training import same_bits, stop_after, timeless, weights
+from tests.fits import same_bits, stop_after, timeless, weights
+from tests.texts import COMMON, QUICK, SYNONYMS, TEXTS, TOPICS, TRUTH, VECTORS, Y, make_texts
 
-TOPICS = {
-    "pets": ["cat", "dog", "mat", "purr", "bark", "fur", "paw", "tail", "vet", "leash", "kitten", "puppy"],
-    "money": ["stock", "bond", "share", "market", "fell", "rose", "bank", "trade", "price", "index", "fund", "yield"],
-}
-COMMON = ["the", "a", "on", "and", "of", "to", "in"]
-SYNONYMS = Thesaurus({"cat": ["feline"], "dog": ["hound"], "stock": ["equity"], "bank": ["lender"]}, p=0.9)
-VECTORS = WordVectors(["cat", "dog", "stock"], np.array([[1.0, 0.0, 2.0], [1.0, 1.0, 0.0], [0.0, 3.0, 1.0]]))
-QUICK = {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
-
-
-def make_texts(count: int, seed: int = 0) -> tuple[list[str], NDArray[np.object_]]:
-    """Texts of eight words, of two topics in turn, and the topics."""
-    rng = np.random.default_rng(seed)
-    topics = np.array((["pets", "money"] * count)[:count], dtype=object)
-    texts = [" ".join(rng.choice(TOPICS[t] if rng.random() < 0.7 else COMMON) for _ in range(8)) for t in topics]
-    return texts, topics
-
-
-TEXTS, TRUTH = make_texts(24)
-Y = TRUTH.copy()
-Y[12:] = None
 GRAPH = text_graph(TEXTS, k=3)
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from ngm import NGMClassifier
 from ngm.text.tokens import Vocabulary
 from ngm.text.word_vectors import WordVectors
-from tests.test_text_estimators import QUICK, SYNONYMS, TEXTS, VECTORS, Y
+from tests.texts import QUICK, SYNONYMS, TEXTS, VECTORS, Y
 
 
 def refused(text: str, model: NGMClassifier, x: object = TEXTS, y: object = Y) -> None:

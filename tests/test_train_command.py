@@ -18,14 +18,8 @@ from ngm.features import Features
 from ngm.io.node_records import read_evidence
 from ngm.io.run_folder import Run as RunFolder
 from tests.commands import NO_ENCODER, Run, runner
-from tests.test_text_estimators import make_texts
-from tests.test_training import same_bits, weights
-
-TEXTS, TRUTH = make_texts(30)
-TRAIN = (
-    *("train", "texts.csv", "--text", "body", "--label", "topic", "--no-report"),
-    *("--epochs", "2", "--network", "lstm"),
-)
+from tests.fits import same_bits, weights
+from tests.train_tables import TEXTS, TRAIN, config, labels
 
 
 @pytest.fixture
@@ -34,14 +28,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": labels()}).to_csv("texts.csv", index=False)
     return runner(monkeypatch, capsys)
-
-
-def labels() -> list[str | None]:
-    return [topic if row < 20 else None for row, topic in enumerate(TRUTH)]
-
-
-def config(folder: str) -> dict[str, dict[str, object]]:
-    return json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))
 
 
 def test_train_is_fit_on_the_columns_and_a_graph_of_the_texts(run: Run) -> None:

@@ -16,7 +16,7 @@ from ngm.cli.training.config import read_config, train_request
 from ngm.cli.training.options import CallOptions
 from ngm.workflow.options import TrainOptions
 from tests.commands import Run, runner
-from tests.test_train_command import TEXTS, TRAIN, config, labels
+from tests.train_tables import TEXTS, TRAIN, config, labels
 
 VARIED = ("--alpha", "0.3", "-k", "4", "--seed", "2", "--validation", "0.2", "--max-words", "90", "--log", "csv")
 

@@ -16,8 +16,8 @@ from ngm.io.run_folder import Run as RunFolder
 from ngm.report import page_of
 from ngm.text import tfidf_rows
 from tests.commands import Run, runner
-from tests.test_train_command import TEXTS, labels
-from tests.test_training import same_bits, weights
+from tests.fits import same_bits, weights
+from tests.train_tables import TEXTS, labels
 
 RNG = np.random.default_rng(3)
 A, B = RNG.normal(5, 2, 40), RNG.normal(-100, 30, 40)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.commands import Run, runner
-from tests.test_train_command import TEXTS, TRAIN, labels
+from tests.train_tables import TEXTS, TRAIN, labels
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from ngm import Graph, save_graph
 from tests.commands import Run, runner
-from tests.test_train_command import config
+from tests.train_tables import config
 
 TRAIN = ("train", "rows.csv", "--columns", "a", "--label", "kind", "--hidden", "3", "--no-report")
 REMEDY = "resume with the same, or train into a new folder"

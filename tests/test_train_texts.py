@@ -14,8 +14,7 @@ from ngm.features import Features
 from ngm.io.run_folder import Run as RunFolder
 from ngm.text.encoders import MiniLM, TfidfSVD
 from tests.commands import NO_ENCODER, Run, runner
-from tests.test_encoders import alone, published  # noqa: F401
-from tests.test_training import same_bits, weights
+from tests.fits import same_bits, weights
 
 Patch = pytest.MonkeyPatch
 FAST = ("--epochs", "2", "--hidden", "6", "--no-report")
@@ -41,8 +40,8 @@ def labels() -> list[str | None]:
 @pytest.fixture
 def run(
     tmp_path: Path,
-    published: Path,  # noqa: F811
-    alone: Path,  # noqa: F811
+    published: Path,
+    alone: Path,
     monkeypatch: Patch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
@@ -102,7 +101,7 @@ def test_new_texts_are_read_by_the_same_encoder(run: Run) -> None:
     np.testing.assert_allclose(out["probability"], proba.max(axis=1), atol=1e-5)
 
 
-def test_prediction_without_the_files_of_the_encoder_says_what_to_fetch(run: Run, published: Path) -> None:  # noqa: F811
+def test_prediction_without_the_files_of_the_encoder_says_what_to_fetch(run: Run, published: Path) -> None:
     train(run)
     (published / "model.safetensors").unlink()
     code, _, err = run("predict", "run", "texts.csv", "-o", "out.csv")
@@ -110,7 +109,7 @@ def test_prediction_without_the_files_of_the_encoder_says_what_to_fetch(run: Run
     assert "run 'ngm datasets --fetch minilm' where the network is" in err
 
 
-def test_without_minilm_words_are_taken_and_a_note_says_so(run: Run, published: Path) -> None:  # noqa: F811
+def test_without_minilm_words_are_taken_and_a_note_says_so(run: Run, published: Path) -> None:
     (published / "model.safetensors").unlink()
     code, out, err = run("train", "texts.csv", "--text", "body", "--label", "topic", *FAST)
     assert code == 0

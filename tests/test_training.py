@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +16,8 @@ from torch.nn import functional as F
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, load
 from ngm.collapse import CollapseWarning
 from ngm.networks import FFNN
-from ngm.training import Epoch, History, NonFiniteCostError, seeded, train
-
-SMALL = {"hidden": (8,), "epochs": 6, "batch_size": 16, "learning_rate": 0.01, "recipe": "paper"}
-
-
-def weights(model: NGMClassifier | nn.Module) -> dict[str, torch.Tensor]:
-    network = model.network_ if isinstance(model, NGMClassifier) else model
-    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
-
-
-def same_bits(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-def timeless(history: History) -> list[Epoch]:
-    return [{name: value for name, value in epoch.items() if name != "seconds"} for epoch in history.epochs]
-
-
-def stop_after(epoch: int, error: BaseException) -> Callable[[Epoch], None]:
-    def stop(record: Epoch) -> None:
-        if record["epoch"] == epoch:
-            raise error
-
-    return stop
+from ngm.training import History, NonFiniteCostError, seeded, train
+from tests.fits import SMALL, same_bits, stop_after, timeless, weights
 
 
 def test_same_seed_gives_same_bits_and_another_seed_others(data) -> None:

@@ -12,7 +12,7 @@ from scipy.optimize import check_grad
 
 from ngm.comparators.linear import squared_hinge_svm
 from ngm.comparators.tsvm import BalancedTSVM, TransductiveSVM
-from tests.test_linear import three_classes
+from tests.forty_rows import three_classes
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ngm.comparators.two_stage import TwoStage
 from ngm.inputs.walks import deepwalk
-from tests.test_walks import NEEDS_GENSIM, cliques
+from tests.graphs import NEEDS_GENSIM, cliques
 
 X = np.zeros((13, 1), dtype=np.float32)
 Y = np.array([3, -1, -1, -1, -1, -1, 8, -1, -1, -1, -1, -1, -1])

@@ -16,8 +16,7 @@ from ngm.inputs import walk_steps
 from ngm.inputs.walk_steps import Steps
 from ngm.inputs.walks import deepwalk, node2vec, random_walks
 from tests.conftest import random_graph
-
-NEEDS_GENSIM = "gensim is not here: pip install 'neural-graph-machines[walks]'"
+from tests.graphs import NEEDS_GENSIM, cliques
 
 
 def frequencies(walks: np.ndarray, num_nodes: int) -> np.ndarray:
@@ -207,12 +206,6 @@ def test_wrong_settings_are_named(settings: dict[str, object], message: str) -> 
         random_walks(graph, **({"length": 1, "walks_per_node": 1, "seed": 0} | settings))  # type: ignore[arg-type]
 
 
-def cliques() -> Graph:
-    """Nodes 0 to 5 and 6 to 11 all joined, one edge between the two, and node 12 alone."""
-    pairs = [(u, v) for start in (0, 6) for u in range(start, start + 6) for v in range(u + 1, start + 6)]
-    return Graph.from_edges([*pairs, (5, 6)], num_nodes=13)
-
-
 def test_nodes_of_a_clique_get_similar_vectors() -> None:
     pytest.importorskip("gensim", reason=NEEDS_GENSIM)
     vectors = deepwalk(cliques(), dimensions=8, length=20, walks_per_node=20, window=3, epochs=5)
@@ -227,7 +220,7 @@ def test_nodes_of_a_clique_get_similar_vectors() -> None:
 def test_deepwalk_gives_the_same_bits_for_the_same_seed_in_any_process() -> None:
     pytest.importorskip("gensim", reason=NEEDS_GENSIM)
     code = (
-        "import sys; from tests.test_walks import cliques; from ngm.inputs.walks import deepwalk; "
+        "import sys; from tests.graphs import cliques; from ngm.inputs.walks import deepwalk; "
         "sys.stdout.write(deepwalk(cliques(), 4, 5, 2, 2, seed=3).tobytes().hex())"
     )
     root = Path(__file__).parent.parent
