@@ -195,6 +195,7 @@ REFERENCE = [
     "ngm.report",
     "ngm.text",
     "ngm.text.encoders",
+    "ngm.workflow",
 ]
 
 

@@ -49,10 +49,15 @@ if not TYPE_CHECKING:  # imported when first used: the options of a command are 
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from ngm.workflow import monitor, options, prediction, training, training_plan
 
-        homes = (options, monitor, training_plan, training, prediction)
-        found = next(getattr(home, name) for home in homes if hasattr(home, name))
-        globals()[name] = found
-        return found
+        homes = {
+            monitor: ("Monitor",),
+            options: ("TrainOptions", "TrainRequest"),
+            prediction: ("PredictResult", "predict"),
+            training: ("DryRunResult", "TrainResult", "dry_run", "train"),
+            training_plan: ("TrainingPlan",),
+        }
+        globals().update({n: getattr(home, n) for home, names in homes.items() for n in names})
+        return globals()[name]
 
 
 def __dir__() -> list[str]:
