@@ -13,12 +13,13 @@ from torch import nn
 
 from ngm.choices import Influence, Labels, OptimizerName, Precision, Recipe, Sampling, Scaling, ScalingName
 from ngm.distances import Distance
-from ngm.text.readers import Given
+from ngm.rows import Inputs
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.word_vectors import WordVectors
 
 Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
-Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | tuple[Given, ArrayLike] | None"
+ValidationPair: TypeAlias = tuple[Inputs | Sequence[str], ArrayLike]
+Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | ValidationPair | None"
 
 
 @dataclass(eq=False, repr=False)
