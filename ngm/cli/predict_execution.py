@@ -20,7 +20,7 @@ from ngm.estimators.persistence import load
 from ngm.features import Features, Odd
 from ngm.features.feature_rows import NOTHING, odd_rows
 from ngm.features.features import Strings
-from ngm.io.files import beside, is_graph_folder
+from ngm.io.files import is_graph_folder, temporary_path
 from ngm.io.run_folder import JSON, Run
 from ngm.io.tables.stream import Stream
 from ngm.text.readers import UnreadTextsWarning, reads_texts
@@ -112,7 +112,7 @@ def execute(folder: Path, source: str, reading: Reading, writing: Writing) -> No
 @contextmanager
 def _spill(output: Path) -> Iterator[Path]:
     """A place beside the output for what does not fit into memory."""
-    spill = beside(output, "spill")
+    spill = temporary_path(output, "spill")
     try:
         yield spill
     finally:

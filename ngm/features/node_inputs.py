@@ -22,7 +22,7 @@ from ngm.graph import Graph
 from ngm.inputs import adjacency_rows, clusters, from_links, identities, links, netmf, node2vec
 from ngm.io.run_folder import JSON
 from ngm.io.tables import Table
-from ngm.io.tables.column_guesses import Said, edge_columns
+from ngm.io.tables.column_guesses import ColumnNames, edge_columns
 from ngm.io.tables.query import Query
 from ngm.io.tables.stream import Holds
 
@@ -172,7 +172,8 @@ def link_columns(table: Table) -> tuple[str, str, str | None]:
     columns = table.columns
     numbers = tuple(table.column(name).dtype.kind in "biuf" for name in columns)
     found = edge_columns(
-        Query(table.name, columns, ("",) * len(columns), numbers, "", header=table.header, hint=table.hint), Said()
+        Query(table.name, columns, ("",) * len(columns), numbers, "", header=table.header, hint=table.hint),
+        ColumnNames(),
     )
     return found.source, found.target, found.weight
 

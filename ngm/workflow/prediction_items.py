@@ -87,7 +87,7 @@ def opened(source: str, asked: Asked) -> Stream:
 
 def lost_lines(stream: Stream) -> list[str]:
     """What was left out of a text file, in words."""
-    lost = stream.lost
+    lost = stream.unread
     if not lost.count:
         return []
     return [f"{lost.count:,} lines of {stream.name} did not fit and were left out: {'; '.join(lost.examples)}"]
