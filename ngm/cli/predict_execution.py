@@ -17,8 +17,8 @@ from ngm._spelling import first_of
 from ngm.cli.terminal import Step, bar, err, out, print_json
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.persistence import load
-from ngm.features import Features, Odd
-from ngm.features.feature_rows import NOTHING, odd_rows
+from ngm.features import Features, RowIssue
+from ngm.features.feature_rows import NO_INPUT, format_issue
 from ngm.features.features import Strings
 from ngm.io.files import is_graph_folder, temporary_path
 from ngm.io.run_folder import JSON, Run
@@ -198,10 +198,10 @@ class _Told:
     def take(self, model: NGMEstimator, batch: Batch) -> list[Sequence[object]]:
         """Columns of the output for some more rows."""
         made = batch.made
-        some = list(made.odd)
+        some = list(made.issues)
         if isinstance(made.x, list):
             silent = model.reader_.unread(model.reader_.read(made.x))
-            some += [Odd(silent + self.count, f"have no {model.reader_.knows}", NOTHING)] if len(silent) else []
+            some += [RowIssue(silent + self.count, f"have no {model.reader_.knows}", NO_INPUT)] if len(silent) else []
         for odd in some:
             self._note(odd, batch)
         self.count += len(batch.ids)
@@ -209,16 +209,16 @@ class _Told:
             warnings.simplefilter("ignore", UnreadTextsWarning)
             return self.found.take(made.x, batch.truth)
 
-    def _note(self, odd: Odd, batch: Batch) -> None:
-        count, first = self.odd.get((odd.have, odd.so), (0, []))
+    def _note(self, odd: RowIssue, batch: Batch) -> None:
+        count, first = self.odd.get((odd.condition, odd.consequence), (0, []))
         rows = odd.rows[: 3 - len(first)].tolist()
         shown = [batch.ids[row] for row in rows] if self.items.things == "nodes" else rows
-        self.odd[odd.have, odd.so] = (count + len(odd.rows), [*first, *shown])
+        self.odd[odd.condition, odd.consequence] = (count + len(odd.rows), [*first, *shown])
 
     def notes(self) -> list[str]:
         """Which rows tell nothing, lines that did not fit, labels that are none."""
         things = self.items.things
-        found = [odd_rows(n, self.count, first, things, *why) for why, (n, first) in self.odd.items()]
+        found = [format_issue(n, self.count, first, things, *why) for why, (n, first) in self.odd.items()]
         if self.found.strange:
             shown = first_of([repr(name) for name in self.found.strange])
             found.append(f"the run knows no such labels as {shown} of column {self.label!r}; they count as wrong")
