@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ngm.report.page import Figure, Page, Section, Shown, Space
+from ngm.report.page import Figure, Page, ReportTable, Section, Space
 
 if TYPE_CHECKING:
     from selenium.webdriver.chrome.webdriver import WebDriver
@@ -256,7 +256,7 @@ def made_up_page(num_nodes: int = 300, num_classes: int = 4, seed: int = 0) -> P
                 verdict="good",
                 figures=[Figure("gain", "Accuracy on validation", "0.81 with the graph, 0.74 without.", [bars])],
                 tables=[
-                    Shown(
+                    ReportTable(
                         "control",
                         "With and without",
                         ["run", "mean", "std"],
@@ -268,7 +268,7 @@ def made_up_page(num_nodes: int = 300, num_classes: int = 4, seed: int = 0) -> P
                 "run",
                 "What was run?",
                 "A network of two layers.",
-                tables=[Shown("set", "Settings", ["name", "value", "from"], settings)],
+                tables=[ReportTable("set", "Settings", ["name", "value", "from"], settings)],
             ),
             Section("curves", "How did it learn?", "It settled after 31 epochs.", figures=_curves(rng)),
             Section(
@@ -279,7 +279,9 @@ def made_up_page(num_nodes: int = 300, num_classes: int = 4, seed: int = 0) -> P
                 figures=[
                     Figure("confusion", "Known against predicted", "Most are on the diagonal.", [heat], {"height": 420})
                 ],
-                tables=[Shown("scores", "Scores by class", ["class", "precision", "recall", "F1", "nodes"], scores)],
+                tables=[
+                    ReportTable("scores", "Scores by class", ["class", "precision", "recall", "F1", "nodes"], scores)
+                ],
             ),
             Section("space", "What does the network see?", "Classes are apart.", space=space),
             Section(
@@ -288,7 +290,7 @@ def made_up_page(num_nodes: int = 300, num_classes: int = 4, seed: int = 0) -> P
                 "These are the least certain nodes.",
                 verdict="bad",
                 tables=[
-                    Shown(
+                    ReportTable(
                         "least",
                         "Least certain",
                         ["id", "text", "predicted", "margin"],

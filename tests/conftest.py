@@ -116,7 +116,7 @@ def browser(downloads: Path) -> Iterator[WebDriver]:
 @pytest.fixture
 def few_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report lays out few nodes, and places the others between them."""
-    monkeypatch.setattr(hidden, "PLACED", 100)
+    monkeypatch.setattr(hidden, "MAX_TSNE_NODES", 100)
     monkeypatch.setattr(hidden, "_ITERATIONS", 250)
 
 

@@ -12,7 +12,7 @@ import ngm
 from ngm.estimators.persistence import settings_as_json
 from ngm.io.node_records import Evidence, write_evidence
 from ngm.io.run_folder import JSON, Run
-from ngm.report.page import Page, Section, Shown
+from ngm.report.page import Page, ReportTable, Section
 
 ORDER = ["gain", "run", "curves", "wrong", "space", "closer", "graph", "edges", "next"]
 WORDS = ("labelled", "labelled", "validation", "validation", "unlabelled", "unlabelled")
@@ -117,5 +117,5 @@ def section(page: Page, key: str) -> Section:
     return next(s for s in page.sections if s.key == key)
 
 
-def table(page: Page, key: str) -> Shown:
+def table(page: Page, key: str) -> ReportTable:
     return next(t for s in page.sections for t in s.tables if t.key == key)

@@ -16,7 +16,7 @@ from ngm import Graph, knn_graph
 from ngm.datasets import few_labels, load
 from ngm.diagnosis import Diagnosis, diagnose
 from ngm.diagnosis.advice import judge
-from ngm.diagnosis.records import Agreement, Estimate, HeldOut, WithX
+from ngm.diagnosis.records import Agreement, Estimate, HeldOutScores, WithX
 from tests.conftest import needs
 from tests.planted_graphs import RNG, planted, renamed, shown
 
@@ -92,7 +92,7 @@ def _judged(
     x = None
     if gain is not None:
         x = WithX(between(alone), between(alone), between(gain), between(alone), between(across))
-    held = HeldOut(10, 100, 0, 2, between(beyond), 0.0, between(beyond), x)
+    held = HeldOutScores(10, 100, 0, 2, between(beyond), 0.0, between(beyond), x)
     edges = None if adjusted is None else Agreement(100, between((0.4, 0.6)), 0.3, between(adjusted), ())
     return judge(replace(found, held_out=held, agreement=edges))[0]
 
@@ -180,7 +180,7 @@ def test_components_without_a_seed_are_named_with_a_node_to_label() -> None:
         "27% of the nodes are in 2 components without a labelled node: label one node in each of the largest, "
         "e.g. row 10 (4 nodes), row 20 (2 nodes)"
     ) in found.advice
-    assert "41% of the nodes are unlabelled and have no edge: the graph says nothing of them" in _advice(found)
+    assert "41% of the nodes are unlabelled and have no edge: the graph does not reach them" in _advice(found)
 
 
 def test_a_hub_is_named_with_its_share_of_the_edges() -> None:
@@ -188,8 +188,8 @@ def test_a_hub_is_named_with_its_share_of_the_edges() -> None:
     hub = [[880, i] for i in range(120)]
     found = diagnose(Graph.from_edges([*ring, *hub]), np.arange(881) % 2)
     assert (
-        "one node (row 880) has 12% of all edges: it ties everything to everything; try max_degree where the graph is "
-        "made, or drop its edges (graph.without([880]))"
+        "one node (row 880) has 12% of all edges: it connects everything with everything; try max_degree where the "
+        "graph is made, or drop its edges (graph.without([880]))"
     ) in found.advice
     assert "of all edges" not in _advice(diagnose(Graph.from_edges(ring), np.arange(880) % 2))
 
@@ -233,7 +233,7 @@ def test_far_labels_and_single_seeds_are_named() -> None:
 
 def test_a_graph_without_edges_says_nothing() -> None:
     found = diagnose(Graph.from_edges([], num_nodes=4), [0, 1, 0, 1])
-    assert found.advice[-1] == "the graph has no edges: it says nothing; make one with knn_graph"
+    assert found.advice[-1] == "the graph has no edges; make one with knn_graph"
     assert found.shape.weights is None
     assert (found.verdict, found.agreement, found.held_out) == ("unclear", None, None)
 
@@ -258,7 +258,7 @@ def test_every_sentence_of_advice_has_a_figure_and_json_holds_all() -> None:
     ("y", "words"),
     [
         ([0, 1], "the graph has 3 nodes, y has 2 rows; give a label or -1 per node"),
-        (None, "y is None, so nothing says what the labels are; give a label per node, -1 where unlabelled"),
+        (None, "y is None; give a label per node, -1 where unlabelled"),
         (7, "the graph has 3 nodes, y has no rows; give a label or -1 per node"),
         ([-1, -1, -1], r"none of the 3 rows has a label \(-1, None and NaN mean unlabelled\); label some rows"),
         (["a", None, "a"], r"y holds one class only \('a'\)"),

@@ -205,7 +205,7 @@ def test_a_folder_with_other_files_is_left_alone(run: Run) -> None:
         (("texts.csv", "--columns", "size", "--idf"), "--idf is for texts; give --text"),
         (
             ("texts.csv", "--text", "body", "--idf"),
-            "idf weighs word vectors and none are given; TF-IDF weighs by it as it is",
+            "idf=True needs vectors=; TF-IDF uses it anyway",
         ),
         (
             ("texts.csv", "--text", "body", "-k", "6"),

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from ngm import Graph, knn_graph
 from ngm.diagnosis import diagnose
 from ngm.diagnosis.agreement import agreement
-from ngm.diagnosis.intervals import mean_variance, paired_gain, share_of_edges, wilson
+from ngm.diagnosis.intervals import edge_fraction, mean_variance, paired_gain, wilson
 from ngm.diagnosis.similarity import similarity
 from ngm.diagnosis.structure import histogram
 from ngm.propagation.seeds import read_seeds
@@ -83,7 +83,7 @@ def test_pairs_add_up_to_all_labelled_edges_and_so_does_chance() -> None:
 
 @pytest.mark.parametrize("most_sets", [4096, 3])
 def test_of_several_labels_one_in_common_is_agreement(most_sets: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngm.diagnosis.agreement._MOST_SETS", most_sets)
+    monkeypatch.setattr("ngm.diagnosis.agreement._MAX_SETS", most_sets)
     rng = RNG(0)
     y = (rng.random((60, 5)) < 0.3).astype(np.int64)
     y[::4] = -1
@@ -207,8 +207,8 @@ def test_the_interval_of_adjusted_agreement_is_that_of_a_bootstrap_where_no_two_
 
 def test_few_edges_that_all_agree_prove_little() -> None:
     star = np.array([[0, i] for i in range(1, 7)])
-    few = share_of_edges(np.ones(6), np.zeros(6), star)
-    many = share_of_edges(np.ones(6), np.zeros(6), np.arange(12).reshape(6, 2))
+    few = edge_fraction(np.ones(6), np.zeros(6), star)
+    many = edge_fraction(np.ones(6), np.zeros(6), np.arange(12).reshape(6, 2))
     assert few.high == many.high == 1
     assert few.low < many.low < wilson(1.0, 6).low
     nodes = 12**2 / (6**2 + 6)  # as many nodes of equal degree as the star's 7 amount to
@@ -320,7 +320,7 @@ def test_similarity_at_random_is_a_half_within_its_interval() -> None:
 
 
 def test_large_graphs_are_sampled_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngm.diagnosis.similarity.SAMPLED", 100)
+    monkeypatch.setattr("ngm.diagnosis.similarity.MAX_SAMPLED", 100)
     x = RNG(0).normal(size=(500, 4))
     found = diagnose(knn_graph(x, k=5), np.arange(500) % 2, x).similarity
     assert found is not None

@@ -62,14 +62,14 @@ def test_an_unknown_or_missing_category_is_zeros_and_warned_of(empty_run: Run) -
 
 def test_a_column_of_one_number_is_zeros_and_warned_of() -> None:
     with pytest.warns(
-        UserWarning, match="column 'n' of the table has 3 in all rows, which tells nothing; leave it out"
+        UserWarning, match="column 'n' of the table has 3 in all rows, so it carries no information; leave it out"
     ):
         _, x = Features.fit(read_table({"n": [3, 3]}), columns=["n"], read="columns")
     assert dense(x).tolist() == [[0], [0]]
 
 
 def test_too_many_categories_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MOST_CATEGORIES", 3)
+    monkeypatch.setattr(columns, "MAX_CATEGORIES", 3)
     message = (
         "column 'body' of the table holds 4 different texts, and at most 3 can be categories; leave it out, or read "
         "it as text"

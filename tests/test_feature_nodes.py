@@ -44,7 +44,7 @@ def test_ids_that_are_numbers_are_found_however_they_are_written(empty_run: Run)
     found = again(features, empty_run).nodes
     assert found is not None
     assert found.ids.tolist() == [10, 20, 30, 40]
-    assert found.linked(["n", "n", "n"], [20, "30", 40.0], None).made.x.toarray().tolist() == [[0, 1, 1, 1]]  # type: ignore[union-attr]
+    assert found.linked(["n", "n", "n"], [20, "30", 40.0], None).rows.x.toarray().tolist() == [[0, 1, 1, 1]]  # type: ignore[union-attr]
     assert (found.knows("10"), found.knows("11")) == (True, False)
 
 
@@ -59,12 +59,12 @@ def test_links_to_unknown_nodes_are_left_out_and_lone_nodes_warned_of() -> None:
     for weight in (None, [2.0, 1.0, 3.0]):
         linked = features.nodes.linked(["p", "q", "p"], ["a", "zz", "yy"], weight)
         assert (linked.ids, linked.unknown, linked.examples) == (["p", "q"], 2, ["zz", "yy"])
-        assert dense(linked.made.x).tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
+        assert dense(linked.rows.x).tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
     with pytest.warns(UserWarning, match=r"1 of 2 rows have no link to a node that the run knows \(row 1\)"):
         features.rows(read_table({"new": ["p", "q", "p"], "old": ["a", "zz", "yy"]}))
 
 
 def test_large_graphs_give_identities_where_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngm.features.node_inputs._MOST_ROWS", 3)
+    monkeypatch.setattr("ngm.features.node_inputs._MAX_ADJACENCY_NODES", 3)
     features, _ = Features.fit(None, read="graph", graph=GRAPH)
     assert features.part.as_json()["how"] == "identities"

@@ -13,11 +13,11 @@ import pytest
 
 import ngm.io.files
 from ngm.io.files import (
-    beside,
     file_written_whole,
     folder_written_whole,
     is_temporary,
     remove_all_leftovers,
+    temporary_path,
     write_text,
 )
 
@@ -209,8 +209,8 @@ def leave(path: Path, pid: int, ending: str, host: str | None = None) -> Path:
 
 def test_leftovers_have_the_names_that_are_recognized(tmp_path: Path) -> None:
     path = tmp_path / "a b\n.part"
-    assert beside(path, "part") == leave(path, os.getpid(), "part")
-    assert is_temporary(beside(path, "part"))
+    assert temporary_path(path, "part") == leave(path, os.getpid(), "part")
+    assert is_temporary(temporary_path(path, "part"))
     assert not is_temporary(path)
     assert not is_temporary(tmp_path / ".hidden.part")
 

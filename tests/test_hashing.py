@@ -28,7 +28,7 @@ def changed(x: NDArray[np.float32]) -> NDArray[np.float32]:
 @pytest.fixture(params=[None, 100], ids=["at once", "in pieces"], autouse=True)
 def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param is not None:
-        monkeypatch.setattr(hashing, "_AT_ONCE", request.param)
+        monkeypatch.setattr(hashing, "_CHUNK_BYTES", request.param)
 
 
 def test_layout_and_kind_of_container_do_not_matter(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_layout_and_kind_of_container_do_not_matter(tmp_path: Path) -> None:
 
 def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     before = digest(X, sp.csr_array(X))
-    monkeypatch.setattr(hashing, "_AT_ONCE", 56)
+    monkeypatch.setattr(hashing, "_CHUNK_BYTES", 56)
     assert digest(X, sp.csr_array(X)) == before
 
 

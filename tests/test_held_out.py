@@ -55,7 +55,7 @@ def test_labels_are_spread_as_label_propagation_spreads_them(directed: bool) -> 
 def test_chance_is_what_dealing_out_the_same_answers_gives() -> None:
     truth = sp.csr_array(np.eye(3)[RNG(0).integers(3, size=400)])
     answers = RNG(1).choice(3, size=400, p=[0.6, 0.3, 0.1])
-    _, chance = held_out_module._scored(answers, truth)
+    _, chance = held_out_module._score(answers, truth)
     dense = truth.toarray()
     rng = RNG(2)
     dealt = [dense[np.arange(400), rng.permutation(answers)].mean() for _ in range(400)]
@@ -104,8 +104,8 @@ def test_only_the_most_common_classes_are_spread_and_that_is_said(monkeypatch: p
     graph, truth = planted(600, 3600, 12, 0.9)
     y = np.where(np.isin(truth, [2, 3]) & (np.arange(600) % 4 > 0), -1, truth)
     assert diagnose(graph, y).held_out.classes == 12  # type: ignore[union-attr]
-    monkeypatch.setattr(held_out_module, "MOST_VALUES", 600)
-    seeds, counted = held_out_module._common(read_seeds(y, 600))
+    monkeypatch.setattr(held_out_module, "MAX_VALUES", 600)
+    seeds, counted = held_out_module._common_classes(read_seeds(y, 600))
     assert seeds.classes.tolist() == [0, 1, *range(4, 12)]
     assert counted.sum() == seeds.labeled.sum() == (~np.isin(y, [-1, 2, 3])).sum()
     found = diagnose(graph, y)

@@ -76,13 +76,13 @@ def test_the_size_of_the_blocks_changes_nothing(
     metric: knn.Metric, rows_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = knn_graph(blobs(), 4, metric)
-    monkeypatch.setattr(exact, "_CELLS_AT_ONCE", 80 * rows_at_once)
+    monkeypatch.setattr(exact, "_MAX_PRODUCTS", 80 * rows_at_once)
     assert weights(knn_graph(blobs(), 4, metric)) == pytest.approx(weights(whole), rel=1e-5)
 
 
 def test_more_rows_than_cells_still_go_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = knn_graph(blobs(), 4)
-    monkeypatch.setattr(exact, "_CELLS_AT_ONCE", 10)
+    monkeypatch.setattr(exact, "_MAX_PRODUCTS", 10)
     assert list(weights(knn_graph(blobs(), 4))) == list(weights(whole))
 
 

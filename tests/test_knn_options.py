@@ -153,7 +153,7 @@ def test_the_strongest_edges_are_those_of_a_plain_loop(most: int, seed: int) -> 
 def test_the_number_of_edges_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = knn_graph(points(), 5)
     whole = limit_degree(graph, 3)
-    monkeypatch.setattr(weights_module, "_EDGES_AT_ONCE", 7)
+    monkeypatch.setattr(weights_module, "_CHUNK_EDGES", 7)
     assert torch.equal(limit_degree(graph, 3), whole)
 
 

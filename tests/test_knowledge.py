@@ -167,7 +167,7 @@ def test_the_same_tail_under_another_relation_is_another_value() -> None:
 
 @pytest.mark.parametrize("rows_at_once", [1, 7, 2048])
 def test_shared_values_agree_with_a_plain_loop(rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(sparse, "_CHUNK_ROWS", rows_at_once)
     triples, weight = random_triples(), {"r0": 2.0, "r1": 0.5, "r2": 0.0}
     having: dict[tuple[str, str], set[str]] = defaultdict(set)
     for head, relation, tail in triples:

@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from ngm.build import approximate, exact, nearest_neighbors, neighbors
-from ngm.build.ranking import CHUNK, best_chunks, keys_of
-from ngm.build.space import Metric, Space, space_of
+from ngm.build.ranking import CHUNK, best_chunks, make_keys
+from ngm.build.space import Metric, SearchSpace, make_space
 
 Floats = NDArray[np.float64]
 METRICS: list[Metric] = ["cosine", "euclidean", "inner_product"]
@@ -51,7 +51,7 @@ BOTH = [(metric, dtype) for metric in METRICS for dtype in types(metric)]
 def _ranked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each way of exact search, whatever this processor would choose."""
     allowed = {metric: [t for t in request.param if t in types(metric)] for metric in METRICS}
-    monkeypatch.setattr(exact, "quick_types", lambda space: [*allowed[space.metric], torch.float32])
+    monkeypatch.setattr(exact, "fast_dtypes", lambda space: [*allowed[space.metric], torch.float32])
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -68,7 +68,7 @@ def test_exact_neighbors_are_those_of_a_full_sort(metric: Metric, k: int) -> Non
 
 @pytest.mark.parametrize(("metric", "dtype"), BOTH)
 def test_fewer_digits_find_the_very_same(metric: Metric, dtype: torch.dtype) -> None:
-    space = space_of(clustered(900, 33), 6, metric)
+    space = make_space(clustered(900, 33), 6, metric)
     rows = torch.arange(900)
     short, whole = (exact.exact_neighbors(space, rows, 6, dtypes=d) for d in ([dtype, torch.float32], [torch.float32]))
     assert torch.equal(short[1], whole[1])
@@ -78,7 +78,7 @@ def test_fewer_digits_find_the_very_same(metric: Metric, dtype: torch.dtype) -> 
 @pytest.mark.parametrize(("metric", "dtype"), BOTH)
 def test_rows_are_proven_with_few_digits_and_none_wrongly(metric: Metric, dtype: torch.dtype) -> None:
     x = clustered(900, 33)
-    space = space_of(x, 3, metric)
+    space = make_space(x, 3, metric)
     _, neighbor, sure = exact._search(space, torch.arange(512), 3, dtype, lambda done: None)
     assert sure.float().mean() > (0.7 if dtype == torch.int8 else 0.9)
     right = (neighbor.numpy() == nearest_by_sorting(x, 3, metric)[1][:512]).all(axis=1)
@@ -88,7 +88,7 @@ def test_rows_are_proven_with_few_digits_and_none_wrongly(metric: Metric, dtype:
 @pytest.mark.parametrize(("metric", "dtype"), [pair for pair in BOTH if pair[0] != "euclidean"])
 def test_rows_too_alike_for_few_digits_are_searched_again(metric: Metric, dtype: torch.dtype) -> None:
     x = 5 + 0.02 * clustered(300)  # bfloat16 does not tell 5.00 from 5.01
-    space = space_of(x, 4, metric)
+    space = make_space(x, 4, metric)
     rows = torch.arange(300)
     similarity, _, sure = exact._search(space, rows, 4, dtype, lambda done: None)
     assert sure.float().mean() < 0.1
@@ -102,12 +102,12 @@ def test_rows_too_alike_for_few_digits_are_searched_again(metric: Metric, dtype:
 @pytest.mark.parametrize(("metric", "dtype"), BOTH)
 def test_no_product_exceeds_the_bound_of_its_chunk(metric: Metric, dtype: torch.dtype) -> None:
     x = clustered(256, 40)
-    space = space_of(x, 1, metric)
-    keys = keys_of(space, torch.arange(256), 64, dtype)
+    space = make_space(x, 1, metric)
+    keys = make_keys(space, torch.arange(256), 64, dtype)
     ranks = torch.empty(256, 256 // CHUNK, dtype=keys.ranks)
     for start in range(0, 256, 64):
         out = ranks[:, start // CHUNK : (start + 64) // CHUNK]
-        keys.maxima(keys.query, start, start + 64, out, keys.room(256 * 64))
+        keys.maxima(keys.query, start, start + 64, out, keys.buffer(256 * 64))
     product = space.query.double() @ space.key.double().t()
     largest = product.view(256, -1, CHUNK).amax(dim=2)  # (n, chunks), in order: the layout is undone
     bound = torch.stack([keys.bound(torch.arange(256), rank.contiguous()) for rank in ranks.t()], dim=1)
@@ -128,10 +128,10 @@ def test_small_distances_far_from_the_mean_keep_their_digits() -> None:
 
 
 def test_euclidean_products_are_not_ranked_in_int8() -> None:
-    every = {metric: exact.quick_types(space_of(clustered(), 1, metric)) for metric in METRICS}
+    every = {metric: exact.fast_dtypes(make_space(clustered(), 1, metric)) for metric in METRICS}
     assert torch.int8 not in every["euclidean"]
     assert {types[-1] for types in every.values()} == {torch.float32}
-    assert torch.int8 not in exact.quick_types(space_of(clustered(95), 1))  # too few for 12 columns
+    assert torch.int8 not in exact.fast_dtypes(make_space(clustered(95), 1))  # too few for 12 columns
 
 
 def test_the_best_chunks_are_those_of_a_full_sort() -> None:
@@ -150,8 +150,8 @@ def test_the_size_of_blocks_and_strips_changes_nothing(
     metric: Metric, block: int, strip: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = nearest_neighbors(clustered(330), 4, metric)
-    monkeypatch.setattr(exact, "_BLOCK", block)
-    monkeypatch.setattr(exact, "_STRIP", strip)
+    monkeypatch.setattr(exact, "_BLOCK_ROWS", block)
+    monkeypatch.setattr(exact, "_STRIP_ROWS", strip)
     parts = nearest_neighbors(clustered(330), 4, metric)
     assert torch.equal(parts.neighbor, whole.neighbor)
     torch.testing.assert_close(parts.similarity, whole.similarity)
@@ -159,8 +159,8 @@ def test_the_size_of_blocks_and_strips_changes_nothing(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_reported_recall_is_that_of_all_rows(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_ROUNDS", 0)
-    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     x = clustered(4000)
     found = nearest_neighbors(x, 5, metric, search="approximate", recall=0.8)
     true = nearest_neighbors(x, 5, metric, search="exact").neighbor
@@ -172,7 +172,7 @@ def test_the_reported_recall_is_that_of_all_rows(metric: Metric, monkeypatch: py
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_an_approximate_search_reaches_its_recall(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     for recall in (0.9, 0.98):
         assert nearest_neighbors(clustered(4000), 5, metric, search="approximate", recall=recall).recall >= recall
 
@@ -202,10 +202,10 @@ def test_an_approximate_search_of_few_rows_finds_all(rows: int, k: int) -> None:
 def test_an_approximate_search_looks_into_enough_cells_for_k(
     metric: Metric, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     searched: list[int] = []
 
-    def noted(space: Space, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    def noted(space: SearchSpace, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
         searched.append(len(rows))
         return exact.exact_neighbors(space, rows, k)
 
@@ -219,12 +219,12 @@ def test_an_approximate_search_looks_into_enough_cells_for_k(
 def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
     kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     monkeypatch.setattr(approximate, "GROUP", 1)
-    space, rows = space_of(clustered(400), 1), torch.arange(400)
-    cells = approximate.cells_of(space, torch.Generator().manual_seed(0))  # 32, of 12 or 13 rows
+    space, rows = make_space(clustered(400), 1), torch.arange(400)
+    cells = approximate.make_cells(space, torch.Generator().manual_seed(0))  # 32, of 12 or 13 rows
     true = exact.exact_neighbors(space, rows, 1)[1]
-    probes = approximate._probes(space, cells, rows, true, 0.5, kept)
+    probes = approximate._num_probes(space, cells, rows, true, 0.5, kept)
     assert probes * 12 > kept or probes == len(cells.rows)
     assert probes <= kept // 12 + 1
 
@@ -232,7 +232,9 @@ def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
 def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[Tensor, float]] = []
 
-    def noted(space: Space, k: int, sample: Tensor, recall: float, *others: object) -> tuple[Tensor, Tensor, float]:
+    def noted(
+        space: SearchSpace, k: int, sample: Tensor, recall: float, *others: object
+    ) -> tuple[Tensor, Tensor, float]:
         given.append((sample, recall))
         return *exact.exact_neighbors(space, torch.arange(len(space)), k), 0.7
 
@@ -245,13 +247,13 @@ def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pyte
 
 
 def test_the_cells_hold_every_row_once_and_are_of_one_size() -> None:
-    cells = approximate.cells_of(space_of(clustered(3001), 1), torch.Generator().manual_seed(0))
+    cells = approximate.make_cells(make_space(clustered(3001), 1), torch.Generator().manual_seed(0))
     rows = cells.rows[cells.rows >= 0]
     assert rows.sort().values.tolist() == list(range(3001))
     sizes = (cells.rows >= 0).sum(dim=1)
     assert int(sizes.max() - sizes.min()) <= 1
     for cell, members in enumerate(cells.rows):
-        assert (cells.of[members[members >= 0]] == cell).all()
+        assert (cells.cell_of[members[members >= 0]] == cell).all()
 
 
 def test_those_that_chose_a_row_agree_with_a_plain_loop() -> None:
@@ -261,12 +263,12 @@ def test_those_that_chose_a_row_agree_with_a_plain_loop() -> None:
         by_rank = [(rank, u) for u, chosen in enumerate(neighbor.tolist()) for rank, v in enumerate(chosen) if v == row]
         expected.append([u for _, u in sorted(by_rank)])
     assert expected == [[1], [0, 2, 3], [1, 3, 0], [2]]
-    assert approximate.chosen_by(neighbor, 2).tolist() == [[1, -1], [0, 2], [1, 3], [2, -1]]
+    assert approximate.reverse_neighbors(neighbor, 2).tolist() == [[1, -1], [0, 2], [1, 3], [2, -1]]
 
 
 def test_the_join_finds_the_neighbors_of_neighbors() -> None:
     x = torch.tensor([[0.0], [1.0], [2.1], [3.3], [4.6], [6.0]])
-    space = space_of(x, 1, "euclidean")
+    space = make_space(x, 1, "euclidean")
     neighbor = torch.tensor([[1], [2], [3], [4], [5], [0]])  # a ring: 5 knows only 0, which is far away
     similarity, better = approximate.join(space, neighbor, torch.arange(6), lambda rows: None)
     assert better.tolist() == [[1], [0], [1], [2], [3], [4]]  # each was chosen by the one before
@@ -274,8 +276,8 @@ def test_the_join_finds_the_neighbors_of_neighbors() -> None:
 
 
 def test_the_same_seed_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_ROUNDS", 0)
-    monkeypatch.setattr(approximate, "_CELL", 16)
+    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     x = clustered(2000)
     first, again, other = (nearest_neighbors(x, 5, search="approximate", recall=0.8, seed=s) for s in (3, 3, 4))
     assert torch.equal(first.neighbor, again.neighbor)
@@ -291,7 +293,7 @@ def test_auto_is_exact_up_to_a_stated_size(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("search", ["exact", "approximate"])
 def test_steps_rise_to_the_number_of_rows(search: neighbors.Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "_STRIP", 100)
+    monkeypatch.setattr(exact, "_STRIP_ROWS", 100)
     steps: list[tuple[int, int]] = []
     nearest_neighbors(clustered(730), 3, search=search, on_step=lambda done, total: steps.append((done, total)))
     done, totals = zip(*steps, strict=True)
@@ -312,17 +314,17 @@ def test_a_float16_memory_map_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 def test_rows_are_taken_in_parts_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = [space_of(clustered(50), 1, metric).vectors for metric in METRICS]
-    monkeypatch.setattr("ngm.build.space._ROWS_AT_ONCE", 7)
+    whole = [make_space(clustered(50), 1, metric).vectors for metric in METRICS]
+    monkeypatch.setattr("ngm.build.space._CHUNK_ROWS", 7)
     for metric, vectors in zip(METRICS, whole, strict=True):
-        torch.testing.assert_close(space_of(clustered(50), 1, metric).vectors, vectors)
+        torch.testing.assert_close(make_space(clustered(50), 1, metric).vectors, vectors)
     bad = clustered(50)
     bad[23, 1] = np.nan
     with pytest.raises(ValueError, match=r"^row 23 of x holds NaN or infinity; fill in or drop such rows$"):
-        space_of(bad, 1)
+        make_space(bad, 1)
     bad[23] = 0
     with pytest.raises(ValueError, match=r"^row 23 of x is zero, which has no direction; "):
-        space_of(bad, 1)
+        make_space(bad, 1)
 
 
 @pytest.mark.parametrize("recall", [0.0, 1.0, 1.5])

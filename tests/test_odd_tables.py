@@ -12,7 +12,7 @@ import pytest
 
 from ngm.io.graph_data import read_graph
 from ngm.io.tables import read_table
-from ngm.io.tables.text_format import cut, read_form
+from ngm.io.tables.text_format import detect_format, split_lines
 from tests.feature_tables import rows
 
 
@@ -99,8 +99,8 @@ def test_long_texts_are_read(tmp_path: Path) -> None:
     table = read_table(write(tmp_path / "t.csv", f'id,body\n1,"{long}"\n2,short\n'))
     assert rows(table) == [(1, long), (2, "short")]
     endless = ["id,body\n", '1,"one\n', *["two, three, four\n"] * 998]  # a text that goes beyond the lines looked at
-    assert cut(endless, ",")[1][0] == "1"
-    assert read_form(endless).names == ("id", "body")
+    assert split_lines(endless, ",")[1][0] == "1"
+    assert detect_format(endless).names == ("id", "body")
 
 
 # Parts
@@ -167,7 +167,7 @@ def test_of_several_marks_that_cut_alike_the_rarer_in_texts_separates(
 ) -> None:
     assert len(read_table(write(tmp_path / name, line * 3)).columns) == line.count(mark) + 1
     commas = ["a,b\tc\n", "d,e\tf\n", "g,h i\n"]  # more lines are cut by the comma
-    assert [read_form(commas, tab=tab).delimiter for tab in (False, True)] == [",", "\t"]
+    assert [detect_format(commas, tab=tab).delimiter for tab in (False, True)] == [",", "\t"]
 
 
 # Ids

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ngm import NGMClassifier, _processor
-from ngm.build.exact import quick_types
-from ngm.build.space import space_of
+from ngm.build.exact import fast_dtypes
+from ngm.build.space import make_space
 
 NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork on this system")
 
@@ -43,9 +43,9 @@ def test_a_product_is_tried_where_torch_cannot_say_what_is_announced(monkeypatch
 
 
 def test_types_that_do_not_work_are_not_searched_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    space = space_of(torch.randn(900, 33).numpy(), 6, "cosine")
+    space = make_space(torch.randn(900, 33).numpy(), 6, "cosine")
     monkeypatch.setattr("ngm.build.exact.multiplies", lambda dtype: False)
-    assert quick_types(space) == [torch.float32]
+    assert fast_dtypes(space) == [torch.float32]
 
 
 def test_training_in_bfloat16_is_refused_where_it_would_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

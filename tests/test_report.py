@@ -21,7 +21,7 @@ from ngm.report import page_of, write_report
 from ngm.report.gain_section import Gain
 from ngm.report.page import Page, Section
 from ngm.report.render import render
-from ngm.report.score_names import Score
+from ngm.report.score_names import MetricFormat
 from tests.runs_by_hand import ORDER, blobs, by_hand, epoch, make_run, objects, row, section, table
 
 pytestmark = pytest.mark.usefixtures("few_places")
@@ -58,8 +58,8 @@ def gain_of(page: Page) -> Section:
 def test_without_a_control_it_says_how_to_get_one(page: Page) -> None:
     assert gain_of(page).verdict == "open"
     assert gain_of(page).answer == (
-        "Nobody knows yet: this run has no control without the graph. With it the network is right on 50.0 % of 2 "
-        "validation rows. To know, train the same network without the graph beside it, on the same validation rows: "
+        "Unknown: this run has no control without the graph. With it the network is right on 50.0 % of 2 "
+        "validation rows. To find out, train the same network without the graph as well, on the same validation rows: "
         "the same ngm train command with --control --seeds 3."
     )
 
@@ -85,7 +85,7 @@ def test_one_seed_is_judged_by_the_interval_of_agresti_and_caffo(
 
 
 def test_one_seed_that_is_always_right_is_not_certain() -> None:
-    found = Gain(Score("accuracy"), (1.0, 1.0), (0.0, 0.0), 1, ([], []), 8)
+    found = Gain(MetricFormat("accuracy"), (1.0, 1.0), (0.0, 0.0), 1, ([], []), 8)
     half = 1.959964 * math.sqrt(2 * 9 / 10**3)  # 9 of 10 right, twice
     np.testing.assert_allclose(found.interval, (-half, half), rtol=1e-6)
     assert replace(found, mean=(1.0, 0.0)).interval[1] == 1.0  # 0.8 and 0.263 more would be beyond all gains
@@ -96,28 +96,30 @@ def test_several_seeds_are_judged_by_a_paired_t_test_and_by_their_rows() -> None
     rng = np.random.default_rng(0)
     first, second = (rng.normal(mean, 0.02, 5).tolist() for mean in (0.85, 0.8))
     means, stds = (np.mean(first), np.mean(second)), (np.std(first, ddof=1), np.std(second, ddof=1))
-    found = Gain(Score("accuracy"), means, stds, 5, (first, second), None)
+    found = Gain(MetricFormat("accuracy"), means, stds, 5, (first, second), None)
     expected = stats.ttest_rel(first, second).confidence_interval(0.95)
     np.testing.assert_allclose(found.interval, (expected.low, expected.high))
     alone = replace(found, scores=([], []))
     half = stats.t.ppf(0.975, 4) * math.sqrt((stds[0] ** 2 + stds[1] ** 2) / 5)
-    np.testing.assert_allclose(alone.interval, (found.gain - half, found.gain + half))
+    np.testing.assert_allclose(alone.interval, (found.difference - half, found.difference + half))
     shares = [(50 * mean + 1) / 52 for mean in means]
     by_rows = 1.959964 * math.sqrt(sum(p * (1 - p) for p in shares) / 52)
     for one, by_seeds in ((found, (expected.high - expected.low) / 2), (alone, half)):
         both = math.sqrt(by_seeds**2 + by_rows**2)
-        np.testing.assert_allclose(replace(one, rows=50).interval, (found.gain - both, found.gain + both), rtol=1e-6)
+        np.testing.assert_allclose(
+            replace(one, rows=50).interval, (found.difference - both, found.difference + both), rtol=1e-6
+        )
 
 
 def test_seeds_that_agree_are_no_proof() -> None:
     scores = ([6 / 9, 7 / 9], [5 / 9, 6 / 9])
-    found = Gain(Score("accuracy"), (6.5 / 9, 5.5 / 9), (0.08, 0.08), 2, scores, 9)
+    found = Gain(MetricFormat("accuracy"), (6.5 / 9, 5.5 / 9), (0.08, 0.08), 2, scores, 9)
     half = 1.959964 * math.sqrt((7.5 * 3.5 + 6.5 * 4.5) / 11**3)
     np.testing.assert_allclose(found.interval, (1 / 9 - half, 1 / 9 + half), rtol=1e-6)
     assert found.verdict == "open"
-    f1 = replace(found, score=Score("micro_f1"))
+    f1 = replace(found, score=MetricFormat("micro_f1"))
     np.testing.assert_allclose(f1.interval, (0, 2 / 9), atol=1e-12)  # one row is the least step
-    for unknown in (replace(found, rows=None), replace(found, score=Score("negative_squared_error"))):
+    for unknown in (replace(found, rows=None), replace(found, score=MetricFormat("negative_squared_error"))):
         assert (unknown.interval, unknown.verdict) == (None, "open")
 
 
@@ -179,7 +181,7 @@ def test_a_control_of_a_run_that_left_the_graph_out_is_chance(tmp_path: Path, se
     said = page.sections[1]
     assert said.answer == (
         "The graph was left out of training: what a briefly trained network predicts agreed across the edges no more "
-        "than by chance. Give the alphas to use it all the same. Both networks were trained without it, so what they "
+        "than by chance. Set alpha_* to use it anyway. Both networks were trained without it, so what they "
         "differ by is chance: this run's is right on 85.0 % of 400 validation rows, its control 75.0 %."
     )
     assert (said.verdict, said.figures, said.tables) == ("open", (), ())
@@ -303,7 +305,7 @@ def test_a_run_without_edges_and_without_unlabelled_nodes_has_all_sections(tmp_p
     found = replace(found, label=objects(list("ababab")))
     page = page_of([make_run(tmp_path / "run", found, graphs_used=[])])
     assert [s.key for s in page.sections] == ORDER
-    assert section(page, "next").answer == "All kept nodes have a label: there is none to ask for."
+    assert section(page, "next").answer == "All recorded nodes have a label: there is none left to label."
 
 
 def test_several_runs_are_compared_first(tmp_path: Path) -> None:
@@ -334,8 +336,8 @@ def test_runs_on_other_rows_or_classes_are_compared_with_a_warning(tmp_path: Pat
     other = make_run(tmp_path / "two", model={"task": "classes", "classes": ["a", "c"]}, data={"validation_rows": 6})
     assert page_of([first, other]).sections[0].notes == [
         "The runs have the same settings.",
-        "They were scored on different numbers of validation rows, so their scores are of different data.",
-        "They tell different classes apart, so their scores are of different tasks.",
+        "They were scored on different numbers of validation rows, so their scores are not comparable.",
+        "They predict different classes, so their scores are not comparable.",
     ]
 
 

@@ -256,7 +256,7 @@ def test_plots_without_kaleido_or_a_browser_are_refused(
     pytest.importorskip("kaleido")
     monkeypatch.delenv("BROWSER_PATH", raising=False)
     monkeypatch.setattr(images.shutil, "which", lambda _: None)
-    monkeypatch.setattr(images, "_found_by_kaleido", lambda: None)
+    monkeypatch.setattr(images, "_find_kaleido_browser", lambda: None)
     text = (
         "plots as files are drawn by Chromium or Chrome, and none was found (looked for chromium, chromium-browser, "
         "google-chrome, google-chrome-stable, chrome, msedge); install one, or name it in BROWSER_PATH"

@@ -16,10 +16,10 @@ import ngm
 from ngm.io.run_folder import JSON
 from ngm.report import hidden_section as hidden
 from ngm.report import page_of, write_report
-from ngm.report.distances_section import distances, share_shorter
+from ngm.report.distances_section import distances, fraction_shorter
 from ngm.report.errors_section import top_confusions
-from ngm.report.hidden_section import two_dimensions
-from ngm.report.lists_section import spread_out
+from ngm.report.hidden_section import project_to_2d
+from ngm.report.lists_section import skip_neighbors
 from ngm.report.page import Page
 from tests.runs_by_hand import ORDER, blobs, by_hand, make_run, objects, section, table
 
@@ -108,7 +108,13 @@ def test_several_labels_go_by_the_names_that_the_user_gave(tmp_path: Path) -> No
     assert [r[:4] for r in table(page, "labels").rows] == [["big", 0, 0, 0], ["red", 1, 1, 1]]
     assert dict(table(page, "facts").rows)["labels"] == "big, red"
     make_run(tmp_path / "run", found, model)
-    with pytest.raises(ValueError, match=r"\Aa kept node has the label 'red', which is none of 0, 1; train again\Z"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"\Aa recorded node has the label 'red', which is none of 0, 1; train "
+            r"again\Z"
+        ),
+    ):
         page_of([tmp_path / "run"])
 
 
@@ -157,9 +163,9 @@ def test_the_space_has_every_kept_node_once(page: Page) -> None:
 def test_neighbours_stay_together_in_two_dimensions_whether_laid_out_or_placed_between(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hidden, "PLACED", 200)
+    monkeypatch.setattr(hidden, "MAX_TSNE_NODES", 200)
     found = blobs(600, 8)
-    places, how = two_dimensions(found.hidden)
+    places, how = project_to_2d(found.hidden)
     assert "It laid out 200 nodes" in how
     own = np.array([int(str(label).split()[1]) if label else -1 for label in found.label])
     gaps = np.linalg.norm(places[:, None] - places[None], axis=2) + np.where(np.eye(600), np.inf, 0)
@@ -171,15 +177,15 @@ def test_neighbours_stay_together_in_two_dimensions_whether_laid_out_or_placed_b
 def test_the_same_vectors_give_the_same_picture_on_any_number_of_threads() -> None:
     h = blobs(120, 4).hidden
     with threadpool_limits(1):
-        first = two_dimensions(h)[0]
+        first = project_to_2d(h)[0]
     with threadpool_limits(4):
-        second = two_dimensions(h)[0]
+        second = project_to_2d(h)[0]
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("h", [np.zeros((30, 5)), np.arange(30.0)[:, None], np.ones((2, 3))])
 def test_vectors_without_two_dimensions_are_drawn_as_they_are(h: NDArray[np.float64]) -> None:
-    places, how = two_dimensions(h.astype(np.float32))
+    places, how = project_to_2d(h.astype(np.float32))
     assert how == "Two dimensions of h as they are."
     assert np.isfinite(places).all()
 
@@ -199,7 +205,7 @@ def test_share_of_shorter_edges_is_that_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     edges, pairs = rng.integers(6, size=40).astype(float), rng.integers(6, size=30).astype(float)
     wins = sum(1.0 if a < b else 0.5 if a == b else 0.0 for a in edges for b in pairs)
-    assert share_shorter(edges, pairs) == pytest.approx(wins / (40 * 30))
+    assert fraction_shorter(edges, pairs) == pytest.approx(wins / (40 * 30))
 
 
 def test_random_pairs_know_nothing_of_random_edges(tmp_path: Path) -> None:
@@ -251,7 +257,7 @@ def test_the_most_expensive_edges_come_first(page: Page) -> None:
     assert rows[1][3:7] == ["b", "b", "b", None]
     assert section(page, "edges").answer == (
         "The most expensive edge joins nodes 0 and 1 (weight 1, distance 5); the dearest 1 % of 4 edges make up 48% of "
-        "all cost. In 1 of the 4 below the network takes the two ends for different."
+        "all cost. In 1 of the 4 below the two ends have different predictions."
     )
 
 
@@ -269,10 +275,10 @@ def test_fifty_edges_are_shown_and_a_thousand_can_be_taken(tmp_path: Path) -> No
 def test_a_collapsed_run_says_so_instead_of_dividing_by_zero(tmp_path: Path) -> None:
     flat = replace(by_hand(), hidden=np.zeros((6, 2), dtype=np.float32))
     page = page_of([make_run(tmp_path / "run", flat)])
-    assert section(page, "closer").answer.startswith("It cannot be told: after training all nodes have the same")
+    assert section(page, "closer").answer.startswith("Unknown: after training all nodes have the same")
     assert section(page, "edges").answer.startswith("None costs anything")
     assert write_report(tmp_path / "run") == tmp_path / "run" / "report.html"
-    assert "It cannot be told" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Unknown: after training" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
 
 
 def test_degrees_and_the_diagnosis_are_those_of_the_kept_graph(page: Page) -> None:
@@ -299,8 +305,8 @@ def test_the_least_certain_unlabelled_node_comes_first(page: Page) -> None:
 
 def test_neighbours_of_a_listed_node_are_left_out() -> None:
     graph = ngm.Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4]])
-    assert spread_out(np.array([2, 1, 3, 4, 0]), graph, 10) == [2, 4, 0]
-    assert spread_out(np.array([2, 1, 3, 4, 0]), graph, 2) == [2, 4]
+    assert skip_neighbors(np.array([2, 1, 3, 4, 0]), graph, 10) == [2, 4, 0]
+    assert skip_neighbors(np.array([2, 1, 3, 4, 0]), graph, 2) == [2, 4]
 
 
 def test_users_names_and_texts_are_in_the_lists(tmp_path: Path) -> None:

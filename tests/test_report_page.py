@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from ngm.io.run_folder import JSON
-from ngm.report.page import Figure, Page, Section, Shown, Space
-from ngm.report.render import drawn, in_words, render
-from ngm.report.table_cells import written_out
-from ngm.report.theme import DARK, LIGHT, resolved, template
+from ngm.report.page import Figure, Page, ReportTable, Section, Space
+from ngm.report.render import describe_space, plotly_figure, render
+from ngm.report.table_cells import format_table
+from ngm.report.theme import DARK, LIGHT, plotly_template, resolve_colors
 from tests.browser import NASTY, made_up_page, made_up_space
 
 
@@ -109,8 +109,8 @@ def test_a_verdict_is_said_in_words() -> None:
         verdict: Reader(render(one(Section("s", "Did it?", "Well.", verdict=verdict)))).words
         for verdict in ("good", "bad", "open")
     }
-    assert "✓ Good news: Well." in said["good"]
-    assert "✕ Bad news: Well." in said["bad"]
+    assert "✓ Positive: Well." in said["good"]
+    assert "✕ Negative: Well." in said["bad"]
     assert "? Undecided: Well." in said["open"]
 
 
@@ -154,7 +154,7 @@ def test_texts_of_nodes_are_cut_only_as_far_as_needed(monkeypatch: pytest.Monkey
     spaces = Reader(render(page)).data()["spaces"]
     assert isinstance(spaces["space"], dict)
     assert spaces["space"]["texts"] == ["a" * 399 + "…", "b" * 100, None]
-    monkeypatch.setattr(import_module("ngm.report.render"), "MOST_DATA", 0)
+    monkeypatch.setattr(import_module("ngm.report.render"), "MAX_DATA", 0)
     spaces = Reader(render(page)).data()["spaces"]
     assert isinstance(spaces["space"], dict)
     assert spaces["space"]["texts"] is None
@@ -176,7 +176,7 @@ def test_data_travel_whole(page: Page, reader: Reader) -> None:
 def test_numbers_that_json_does_not_have_become_null() -> None:
     nan = float("nan")
     figure = Figure("f", "F", "alt", [{"y": [1.0, nan, float("inf")]}])
-    table = Shown("t", "T", ["a"], [[nan]], download="t.csv")
+    table = ReportTable("t", "T", ["a"], [[nan]], download="t.csv")
     space = replace(made_up_space(2), probability=[None, nan])
     data = Reader(render(one(Section("s", "S", "A", figures=[figure], tables=[table], space=space)))).data()
     assert data["figures"]["f"]["data"] == [{"y": [1.0, None, None]}]  # type: ignore[call-overload,index]
@@ -187,7 +187,7 @@ def test_numbers_that_json_does_not_have_become_null() -> None:
 def test_names_in_plots_are_escaped_and_templates_are_not() -> None:
     trace = {"x": ["<b>a</b> & b", "b<br>c"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
     layout = {"xaxis": {"ticktext": ["<i>"], "title": {"text": "a < b"}}}
-    got = drawn(Figure("f", "F", "alt", [trace], layout))  # type: ignore[list-item,arg-type]
+    got = plotly_figure(Figure("f", "F", "alt", [trace], layout))  # type: ignore[list-item,arg-type]
     assert got["data"] == [
         {"x": ["&lt;b&gt;a&lt;/b&gt; &amp; b", "b&lt;br&gt;c"], "hovertemplate": "<b>%{x}</b><extra></extra>"}
     ]
@@ -197,22 +197,22 @@ def test_names_in_plots_are_escaped_and_templates_are_not() -> None:
 def test_a_drawn_figure_wears_the_colours_of_the_page() -> None:
     figure = Figure("f", "F", "alt", [{"marker": {"color": ["var(--good)", "#123456"]}}], {"height": 200})
     for dark, colors in ((False, LIGHT), (True, DARK)):
-        got = drawn(figure, dark)
+        got = plotly_figure(figure, dark)
         assert got["data"] == [{"marker": {"color": [colors["good"], "#123456"]}}]
-        assert got["layout"] == {"height": 200, "template": template(colors)}
+        assert got["layout"] == {"height": 200, "template": plotly_template(colors)}
 
 
 def test_a_drawn_figure_is_one_that_plotly_takes() -> None:
     import plotly.graph_objects as go
 
     for figure in (figure for section in made_up_page(20).sections for figure in section.figures):
-        made = go.Figure(drawn(figure))
+        made = go.Figure(plotly_figure(figure))
         assert made.layout.template.layout.paper_bgcolor == LIGHT["card"]
 
 
 def test_a_colour_that_is_none_of_the_page_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^there is no colour 'var\(--gold\)'; the colours are page, card, ink, "):
-        resolved("var(--gold)", LIGHT)
+        resolve_colors("var(--gold)", LIGHT)
 
 
 def luminance(color: str) -> float:
@@ -247,14 +247,14 @@ def test_both_themes_have_the_same_colours_and_the_style_uses_no_other() -> None
     assert set(re.findall(r"var\((--[a-z0-9-]+)\)", style)) - own <= {f"--{name}" for name in LIGHT}
 
 
-def words(shown: Shown) -> list[list[str]]:
-    return [[cell.text for cell in row] for row in written_out(shown)[1]]
+def words(shown: ReportTable) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in format_table(shown)[1]]
 
 
 def test_numbers_are_written_by_column() -> None:
     columns = ["whole", "parts", "floats", "small", "mixed"]
     rows = [[12_345, 0.5, 3.0, 0.00002, "text"], [7, 1.0, 2.0, 0.1, 17.5], [None, 2, float("nan"), float("inf"), True]]
-    assert words(Shown("t", "T", columns, rows, digits=2)) == [
+    assert words(ReportTable("t", "T", columns, rows, digits=2)) == [
         ["12,345", "0.50", "3", "2.0e-05", "text"],
         ["7", "1.00", "2", "0.10", "17.5"],
         ["–", "2", "–", "∞", "yes"],
@@ -263,8 +263,8 @@ def test_numbers_are_written_by_column() -> None:
 
 def test_columns_of_numbers_percents_and_spreads_are_sorted_by_number() -> None:
     columns = ["number", "percent", "spread", "id", "yes"]
-    heads, rows = written_out(
-        Shown(
+    heads, rows = format_table(
+        ReportTable(
             "t", "T", columns, [[0.25, "8.2 %", "0.81 ± 0.02", "12", True], [None, "1,000%", "−0.5 ± 0.1", "9", False]]
         )
     )
@@ -276,7 +276,7 @@ def test_columns_of_numbers_percents_and_spreads_are_sorted_by_number() -> None:
 
 
 def test_a_column_with_long_texts_gets_room_and_one_with_short_ones_is_not_broken() -> None:
-    heads, _ = written_out(Shown("t", "T", ["a", "b", "c", "d"], [["x" * 41, "x" * 40, "x" * 17, "x" * 16]]))
+    heads, _ = format_table(ReportTable("t", "T", ["a", "b", "c", "d"], [["x" * 41, "x" * 40, "x" * 17, "x" * 16]]))
     assert [head.kind for head in heads] == ["long", "", "", "short"]
 
 
@@ -285,7 +285,7 @@ def test_the_space_in_words_counts_by_class_and_right_ones() -> None:
         ids=["a", "b", "c"], texts=None, x=[0, 1, 2], y=[0, 0, 0], classes=["x", "y"], predicted=[1, 1, 0],
         label=[0, 1, -1], role=[1, 1, 2], probability=[None, 0.5, 0.9], edges=[0, 1, 1, 2], how="PCA",
     )  # fmt: skip
-    assert in_words(space) == (
+    assert describe_space(space) == (
         "3 nodes and 2 edges; 0 labelled, 2 for validation, 1 unlabelled. Predicted: y (2), x (1). "
         "Of the nodes for validation 1 of 2 are predicted right."
     )
@@ -293,9 +293,9 @@ def test_the_space_in_words_counts_by_class_and_right_ones() -> None:
 
 def test_numbers_in_words_are_neither_right_nor_wrong() -> None:
     space = replace(made_up_space(30), kind="numbers")
-    assert "Predicted: " in in_words(space)
-    assert "right" not in in_words(space)
-    assert "right" in in_words(made_up_space(30))
+    assert "Predicted: " in describe_space(space)
+    assert "right" not in describe_space(space)
+    assert "right" in describe_space(made_up_space(30))
     sent = Reader(render(one(Section("space", "What?", "This.", space=space)))).data()["spaces"]["space"]
     assert isinstance(sent, dict)
     assert sent["kind"] == "numbers"
@@ -303,8 +303,8 @@ def test_numbers_in_words_are_neither_right_nor_wrong() -> None:
 
 def test_long_names_of_classes_are_cut_in_words() -> None:
     space = replace(made_up_space(30), classes=["x" * 3000] * len(made_up_space(30).classes))
-    assert f"Predicted: {'x' * 59}… (" in in_words(space)
-    assert "x" * 61 not in in_words(space)
+    assert f"Predicted: {'x' * 59}… (" in describe_space(space)
+    assert "x" * 61 not in describe_space(space)
 
 
 def test_half_an_emoji_is_written_as_its_code() -> None:
@@ -329,7 +329,7 @@ def test_the_same_page_gives_the_same_text(page: Page) -> None:
             "section 's' has the verdict 'fine'; it is good, bad, open or None",
         ),
         (
-            Section("s", "S", "A", tables=[Shown("t", "T", ["a", "b"], [["x"]])]),
+            Section("s", "S", "A", tables=[ReportTable("t", "T", ["a", "b"], [["x"]])]),
             "table 't' has 2 columns and a row of 1 cells; give one cell per column",
         ),
         (

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ngm.report.page import Figure, Page, Section, Shown, Space
+from ngm.report.page import Figure, Page, ReportTable, Section, Space
 from ngm.report.render import render
 from tests.browser import click, made_up_page, needs_browser, point_at, requests, show, text, wait, written
 
@@ -52,7 +52,7 @@ def attacked_page() -> Page:
     rows = [[attack, attack, number] for number, attack in enumerate(ATTACKS)]
     space = next(section.space for section in made_up_page(40).sections if section.space is not None)
     figures = [Figure("bars", ATTACKS[0], ATTACKS[1], [bars], titles), Figure("heat", "Heat", ATTACKS[2], [heat])]
-    table = Shown("table", ATTACKS[4], [ATTACKS[0], ATTACKS[1], "number"], rows, 2, "rows.csv", rows)
+    table = ReportTable("table", ATTACKS[4], [ATTACKS[0], ATTACKS[1], "number"], rows, 2, "rows.csv", rows)
     return Page(
         f"{ATTACKS[6]} {ATTACKS[1]}",
         ATTACKS[2],

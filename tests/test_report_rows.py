@@ -12,7 +12,7 @@ import ngm
 from ngm.io.node_records import Evidence, label_set
 from ngm.io.run_folder import JSON
 from ngm.report import page_of
-from ngm.report.graph_section import only_nodes
+from ngm.report.graph_section import graph_nodes
 from ngm.report.page import Page, Section
 from ngm.report.render import render
 from tests.browser import made_up_space, needs_browser, opened, point_at, show, text, wait
@@ -46,7 +46,7 @@ def test_validation_rows_given_apart_are_no_nodes_without_edges(tmp_path: Path) 
     assert section(apart, "graph").figures == section(plain, "graph").figures
     assert table(apart, "hubs") == table(plain, "hubs")
     assert section(apart, "space").answer.startswith("Every point is one of 6 nodes or of 1 validation row given apart")
-    assert only_nodes(with_apart(by_hand())).edges.tolist() == by_hand().edges.tolist()
+    assert graph_nodes(with_apart(by_hand())).edges.tolist() == by_hand().edges.tolist()
 
 
 def test_advice_names_rows_of_the_users_table_and_their_ids(tmp_path: Path) -> None:

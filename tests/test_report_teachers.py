@@ -62,7 +62,7 @@ def test_it_tells_the_score_its_interval_and_the_weight_of_the_graph(tmp_path: P
     assert said.answer == (
         "Teachers, weighed by labels that they had not seen: together they are right on 80.0 % of 100 held-out labels "
         "(95 % interval 71.1 % to 86.7 %). Those that use the graph have 98 % of the weight, more than before any "
-        "label was held out (67 %): held-out labels speak for the graph."
+        "label was held out (67 %): held-out labels support the graph."
     )
     assert said.notes[0] == (
         'The best single teacher: with a graph it is "x around" (75.0 %), without one it is "x" (50.0 %).'
@@ -74,8 +74,8 @@ def test_it_tells_the_score_its_interval_and_the_weight_of_the_graph(tmp_path: P
     ("alone", "words"),
     [
         (0.3, "70 % of the weight, about as much as before any label was held out."),
-        (0.7, "30 % of the weight, less than before any label was held out (67 %): a row by itself tells more"),
-        (0.95, "5 % of the weight: neighbours add next to nothing to what a row tells by itself."),
+        (0.7, "30 % of the weight, less than before any label was held out (67 %): rows alone predict more"),
+        (0.95, "5 % of the weight: neighbours add almost nothing to the rows."),
     ],
 )
 def test_what_to_make_of_the_weights_depends_on_their_number(tmp_path: Path, alone: float, words: str) -> None:
@@ -139,7 +139,7 @@ def test_of_several_graphs_each_has_its_weight_and_assortativity(tmp_path: Path)
 
 def test_of_a_graph_alone_nothing_is_said_of_rows(tmp_path: Path) -> None:
     said = section(page_with(tmp_path, report_of({"spreading": 1.0}, {"spreading": 0.5}, 0.5, 10, [1.0])), "teachers")
-    assert said.answer.endswith("All of them use the graph: there was nothing else to learn from.")
+    assert said.answer.endswith("All of them use the graph: there were no other inputs.")
     assert not any("assortativity" in note for note in said.notes)
     assert len(said.figures[0].data) == 1
 

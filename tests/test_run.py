@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ngm.io.files import beside
+from ngm.io.files import temporary_path
 from ngm.io.run_folder import Run, load_tensors, save_tensors
 from tests.repositories import git, project
 
@@ -170,7 +170,7 @@ def test_a_folder_that_was_being_removed_is_still_known_as_that_of_a_run(
 def test_a_folder_in_which_a_killed_process_left_a_temporary_file_alone_is_as_good_as_empty(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as dead:
         dead.wait()
-    left = beside(tmp_path / "config.json", "part")
+    left = temporary_path(tmp_path / "config.json", "part")
     left.with_name(left.name.replace(str(os.getpid()), str(dead.pid))).touch()
     Run.create(tmp_path)
     assert files(tmp_path) == {}

@@ -69,7 +69,7 @@ def test_sparse_and_dense_search_give_the_same_graph() -> None:
 @pytest.mark.parametrize("rows_at_once", [1, 7, 120])
 def test_the_size_of_the_blocks_changes_nothing(rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sparse_graph(rows(), 4)
-    monkeypatch.setattr(sparse, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(sparse, "_CHUNK_ROWS", rows_at_once)
     done: list[tuple[int, int]] = []
     assert weights(sparse_graph(rows(), 4, on_step=lambda a, b: done.append((a, b)))) == weights(whole)
     assert done == [(min(stop, 120), 120) for stop in range(rows_at_once, 120 + rows_at_once, rows_at_once)]

@@ -11,7 +11,7 @@ import pytest
 
 from ngm import read_table
 from ngm.io.tables.query import connect
-from ngm.io.tables.statements import files_named, parsed
+from ngm.io.tables.statements import parse_sql, referenced_files
 from tests.commands import Run, runner
 from tests.predictions import new_rows
 from tests.predictions import train as train_run
@@ -157,6 +157,6 @@ def test_queries_may_be_longer_than_a_file_name(run: Run) -> None:
     ],
 )
 def test_files_that_a_query_names_are_found_in_its_syntax_tree(query: str, names: set[str], computed: bool) -> None:
-    found, unsure = files_named(parsed(connect(), query))
+    found, unsure = referenced_files(parse_sql(connect(), query))
     assert names <= set(found)
     assert unsure is computed

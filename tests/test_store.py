@@ -97,7 +97,7 @@ def test_a_graph_written_in_pieces_is_the_same(merge: Merge, monkeypatch: pytest
     whole = read_graph(table, merge=merge).graph
     assert len(whole.edges) == 15  # so an edge has 20 or more rows
     for piece in (1, 7, 100):
-        monkeypatch.setattr(edge_files, "_PIECE", piece)
+        monkeypatch.setattr(edge_files, "_CHUNK_EDGES", piece)
         assert_same(read_graph(table, merge=merge).graph, whole)
 
 

@@ -74,7 +74,7 @@ def test_lines_that_do_not_fit_are_those_that_read_table_leaves_out(tmp_path: Pa
     )
     table, stream = read_table(path), open_stream(path).counted()
     assert in_pieces(stream, "id", "number", 9) == [table.column("id").tolist()] == [[1, 6, 8]]
-    assert (stream.lost, stream.num_rows) == (table.bad, 3)
+    assert (stream.unread, stream.num_rows) == (table.bad, 3)
 
 
 def test_broken_json_lines_are_counted(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_broken_json_lines_are_counted(tmp_path: Path) -> None:
     path.write_text('{"a": 1}\n{oops\n{"a": 3}\n', encoding="utf-8")
     stream = open_stream(path).counted()
     assert in_pieces(stream, "a", "number") == [[1.0, 3.0]]
-    assert stream.lost == read_table(path).bad
+    assert stream.unread == read_table(path).bad
 
 
 def test_a_table_may_be_longer_than_anything_can_hold() -> None:
@@ -118,13 +118,13 @@ def test_all_links_of_a_node_come_at_once_whatever_the_size_of_a_piece(size: int
 def test_links_without_a_weight_weigh_one() -> None:
     stream = open_stream(pd.DataFrame({"new": ["p"], "old": [3]})).counted(["new", "old"])
     assert list(stream.links(5)) == [(["p"], [3], [1.0])]
-    assert list(stream.links(5, known=[4])) == [(["p"], ["3"], [1.0])]
+    assert list(stream.links(5, known_ids=[4])) == [(["p"], ["3"], [1.0])]
 
 
 def test_links_from_known_nodes_to_new_ones_are_turned_round() -> None:
     table = {"a": [1, 9, 1, 8, 2, None], "b": [9, 2, 2, 7, None, 9]}
     stream = open_stream(pd.DataFrame(table, dtype="Int64")).counted(["a", "b"])
-    found = [(s, t) for piece in stream.links(5, known=[1, 2]) for s, t, _ in zip(*piece, strict=True)]
+    found = [(s, t) for piece in stream.links(5, known_ids=[1, 2]) for s, t, _ in zip(*piece, strict=True)]
     assert sorted(found, key=str) == [(1, 2), (2, None), (8, 7), (9, 1), (9, 2), (None, 9)]
 
 

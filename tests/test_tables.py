@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ngm.io.tables import read_table
-from ngm.io.tables.text_format import has_header, read_form
+from ngm.io.tables.text_format import detect_format, has_header
 from tests.feature_tables import rows
 
 ROWS = [("a", 1, 0.5), ("b", 2, None), (None, 3, 2.25)]
@@ -114,16 +114,16 @@ def test_a_header_is_known_by_its_names_or_by_the_numbers_below() -> None:
     words = [["a", "b"], ["c", "d"]]
     assert has_header(words, if_text=True)
     assert not has_header(words, if_text=False)
-    assert has_header(words, known=["B"], if_text=False)
+    assert has_header(words, known_names=["B"], if_text=False)
     assert has_header([["a", "b"], ["c", "4"], ["d", ""]], if_text=False)
     assert not has_header([["a", "b"], ["c", "4"], ["d", "e"]], if_text=False)
-    assert not has_header([["b", "1"], ["c", "4"]], known=["b"])
+    assert not has_header([["b", "1"], ["c", "4"]], known_names=["b"])
 
 
 def test_the_mark_that_cuts_most_lines_alike_separates() -> None:
-    assert read_form(["a,b;c\n", "d;e\n", "f,g,h;i\n"]).delimiter == ";"
-    assert read_form(['"x;y",1\n', '"z;z;z",2\n', "bad\n"]).delimiter == ","
-    assert read_form(["word\n", "other\n"]).delimiter == ","
+    assert detect_format(["a,b;c\n", "d;e\n", "f,g,h;i\n"]).delimiter == ";"
+    assert detect_format(['"x;y",1\n', '"z;z;z",2\n', "bad\n"]).delimiter == ","
+    assert detect_format(["word\n", "other\n"]).delimiter == ","
 
 
 def test_ids_and_codes_stay_as_they_are_written(tmp_path: Path) -> None:

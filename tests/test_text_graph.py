@@ -110,7 +110,7 @@ def test_what_is_left_alone_changes_nothing_for_the_others() -> None:
 
 def test_many_rows_are_shown_by_the_first_five() -> None:
     rows = text_rows([*TEXTS, *[""] * 9])
-    assert rows.left_out() == ["9 of 15 texts left without edges: empty (rows 6, 7, 8, 9, 10, ...)"]
+    assert rows.skipped_texts() == ["9 of 15 texts left without edges: empty (rows 6, 7, 8, 9, 10, ...)"]
 
 
 def test_an_encoder_is_not_asked_about_empty_texts() -> None:
@@ -155,7 +155,7 @@ def test_k_must_lie_below_the_number_of_texts_with_words() -> None:
 def test_settings_that_do_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^both vectors and an encoder are given; choose one$"):
         text_graph(TEXTS, 1, vectors=PETS, encoder=letters)
-    with pytest.raises(ValueError, match=r"^idf weighs word vectors and none are given; TF-IDF weighs by it as it is$"):
+    with pytest.raises(ValueError, match=r"^idf=True needs vectors=; TF-IDF uses it anyway$"):
         text_graph(TEXTS, 1, idf=True)
     message = r"^metric is 'euclidean'; sparse rows, such as TF-IDF, are compared by 'cosine'$"
     with pytest.raises(ValueError, match=message):

@@ -15,18 +15,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngm.build.exact import Step, exact_neighbors, quick_types
-from ngm.build.ranking import CHUNK, GROUP, Keys, best_chunks, keys_of, measure, nearest
-from ngm.build.space import Space
+from ngm.build.exact import Step, exact_neighbors, fast_dtypes
+from ngm.build.ranking import CHUNK, GROUP, Keys, best_chunks, make_keys, measure, nearest
+from ngm.build.space import SearchSpace
 
-_CELL = 256  # rows in a cell, at most
-_HALVED_BY = 1024  # rows of a part that decide how it is halved
-_LIST = 12  # neighbors kept per row while searching; more where k is larger
-_JOINED = 8  # of these, and of the rows that chose a row, so many are asked for their neighbors
-_LEFT_TO_JOIN = 3.0  # the cells may miss so many times what the search may miss in the end
-_ROUNDS = 2  # joins, at most
-_ROWS_AT_ONCE = 8_192  # rows that look into cells together
-_JOINED_AT_ONCE = 512  # rows that look at the neighbors of their neighbors together
+_CELL_SIZE = 256  # rows in a cell, at most
+_SPLIT_SAMPLE = 1024  # rows of a part that decide how it is halved
+_MIN_LIST = 12  # neighbors kept per row while searching; more where k is larger
+_NUM_EXPANDED = 8  # of these, and of the rows that chose a row, so many are asked for their neighbors
+_MISS_FACTOR = 3.0  # the cells may miss so many times what the search may miss in the end
+_MAX_ROUNDS = 2  # joins, at most
+_CHUNK_ROWS = 8_192  # rows that look into cells together
+_JOIN_CHUNK_ROWS = 512  # rows that look at the neighbors of their neighbors together
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class Cells:
 
     Attributes:
         rows: (c, w) rows of each cell, -1 at the end of one that is short.
-        of: (n,) the cell of each row.
-        centre: (c, D) what a query is multiplied with to see how near a cell is.
+        cell_of: (n,) the cell of each row.
+        center: (c, D) what a query is multiplied with to see how near a cell is.
     """
 
     rows: Tensor
-    of: Tensor
-    centre: Tensor
+    cell_of: Tensor
+    center: Tensor
 
 
 def approximate_neighbors(
-    space: Space, k: int, sample: Tensor, recall: float, generator: torch.Generator, on_step: Step | None = None
+    space: SearchSpace, k: int, sample: Tensor, recall: float, generator: torch.Generator, on_step: Step | None = None
 ) -> tuple[Tensor, Tensor, float]:
     """Finds nearly all of the nearest rows.
 
@@ -60,28 +60,30 @@ def approximate_neighbors(
     Returns:
         (similarity, neighbor, recall): (n, k) each, best first, and the share that was found.
     """
-    kept = min(max(_LIST, k + 2), len(space) - 1)
-    step = _counted(on_step, (1 + _ROUNDS) * len(space))
-    true, neighbor = exact_neighbors(space, sample, k)
-    cells = cells_of(space, generator)
-    probes = _probes(space, cells, sample, neighbor, 1 - _LEFT_TO_JOIN * (1 - recall), kept)
-    dtype = torch.bfloat16 if torch.bfloat16 in quick_types(space) else torch.float32
-    keys = keys_of(space, cells.rows.view(-1), cells.rows.shape[1], dtype)
+    list_size = min(max(_MIN_LIST, k + 2), len(space) - 1)
+    step = _progress_counter(on_step, (1 + _MAX_ROUNDS) * len(space))
+    true_similarity, neighbor = exact_neighbors(space, sample, k)
+    cells = make_cells(space, generator)
+    probes = _num_probes(space, cells, sample, neighbor, 1 - _MISS_FACTOR * (1 - recall), list_size)
+    dtype = torch.bfloat16 if torch.bfloat16 in fast_dtypes(space) else torch.float32
+    keys = make_keys(space, cells.rows.view(-1), cells.rows.shape[1], dtype)
     order = cells.rows[cells.rows >= 0]
-    similarity, neighbor = _each(order, _ROWS_AT_ONCE, kept, step, lambda r: _look(keys, cells, r, probes, kept))
-    for _ in range(_ROUNDS):
-        if recall_of(similarity[sample, :k], true) >= recall:
+    similarity, neighbor = _search_chunks(
+        order, _CHUNK_ROWS, list_size, step, lambda r: _search_cells(keys, cells, r, probes, list_size)
+    )
+    for _ in range(_MAX_ROUNDS):
+        if recall_of(similarity[sample, :k], true_similarity) >= recall:
             break
         similarity, neighbor = join(space, neighbor, order, step)
     similarity, neighbor = similarity[:, :k].contiguous(), neighbor[:, :k].contiguous()
-    few = (neighbor < 0).any(dim=1).nonzero()[:, 0]
-    if len(few):
-        similarity[few], neighbor[few] = exact_neighbors(space, few, k)
-    step((1 + _ROUNDS) * len(space))
-    return similarity, neighbor, recall_of(similarity[sample], true)
+    incomplete = (neighbor < 0).any(dim=1).nonzero()[:, 0]
+    if len(incomplete):
+        similarity[incomplete], neighbor[incomplete] = exact_neighbors(space, incomplete, k)
+    step((1 + _MAX_ROUNDS) * len(space))
+    return similarity, neighbor, recall_of(similarity[sample], true_similarity)
 
 
-def _counted(on_step: Step | None, total: int) -> Callable[[int], None]:
+def _progress_counter(on_step: Step | None, total: int) -> Callable[[int], None]:
     """Turns numbers of rows into (rows done, rows in all)."""
     done = 0
 
@@ -94,127 +96,139 @@ def _counted(on_step: Step | None, total: int) -> Callable[[int], None]:
     return step
 
 
-def recall_of(similarity: Tensor, true: Tensor) -> float:
+def recall_of(similarity: Tensor, true_similarity: Tensor) -> float:
     """Share of (s, k) true neighbors that (s, k) found ones match; of rows equally near, any one counts."""
-    least = true[:, -1:]
-    return float((similarity >= least - 1e-5 * least.abs()).float().mean())
+    threshold = true_similarity[:, -1:]
+    return float((similarity >= threshold - 1e-5 * threshold.abs()).float().mean())
 
 
-def cells_of(space: Space, generator: torch.Generator) -> Cells:
-    """Halves the rows until no part has more than `_CELL`."""
-    parts = [torch.arange(len(space))]
-    while len(parts[0]) > _CELL:
-        parts = [half for part in parts for half in _halves(space.vectors, part, generator)]
-    width = -(-len(parts[0]) // CHUNK) * CHUNK  # of two halves the first is not the smaller
-    rows = torch.full((len(parts), width), -1)
-    of = torch.empty(len(space), dtype=torch.int64)
-    centre = torch.empty(len(parts), space.vectors.shape[1])
-    for i, part in enumerate(parts):
-        rows[i, : len(part)] = part
-        of[part] = i
-        centre[i] = space.vectors[part].mean(dim=0)
+def make_cells(space: SearchSpace, generator: torch.Generator) -> Cells:
+    """Halves the rows until no part has more than `_CELL_SIZE`."""
+    groups = [torch.arange(len(space))]
+    while len(groups[0]) > _CELL_SIZE:
+        groups = [half_norm for group in groups for half_norm in _split(space.vectors, group, generator)]
+    width = -(-len(groups[0]) // CHUNK) * CHUNK  # of two halves the first is not the smaller
+    rows = torch.full((len(groups), width), -1)
+    cell_of = torch.empty(len(space), dtype=torch.int64)
+    center = torch.empty(len(groups), space.vectors.shape[1])
+    for i, group in enumerate(groups):
+        rows[i, : len(group)] = group
+        cell_of[group] = i
+        center[i] = space.vectors[group].mean(dim=0)
     if space.metric == "cosine":
-        centre = torch.nn.functional.normalize(centre, dim=1)
+        center = torch.nn.functional.normalize(center, dim=1)
     if space.metric == "euclidean":
-        half = centre.square().sum(dim=1, keepdim=True) / 2
-        centre = torch.cat([centre, -half, torch.ones_like(half)], dim=1)
-    return Cells(rows, of, centre)
+        half_norm = center.square().sum(dim=1, keepdim=True) / 2
+        center = torch.cat([center, -half_norm, torch.ones_like(half_norm)], dim=1)
+    return Cells(rows, cell_of, center)
 
 
-def _halves(vectors: Tensor, part: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _split(vectors: Tensor, group: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Two parts of equal size, split across the direction between the means of the two."""
-    sample = vectors[part[torch.randint(len(part), (_HALVED_BY,), generator=generator)]]
+    sample = vectors[group[torch.randint(len(group), (_SPLIT_SAMPLE,), generator=generator)]]
     direction = sample[0] - sample[1]
     for _ in range(4):
-        above = (sample @ direction).argsort(descending=True)
-        direction = sample[above[: _HALVED_BY // 2]].mean(dim=0) - sample[above[_HALVED_BY // 2 :]].mean(dim=0)
-    above = (vectors.index_select(0, part) @ direction).argsort(descending=True)
-    middle = (len(part) + 1) // 2
-    return part[above[:middle]], part[above[middle:]]
+        order = (sample @ direction).argsort(descending=True)
+        direction = sample[order[: _SPLIT_SAMPLE // 2]].mean(dim=0) - sample[order[_SPLIT_SAMPLE // 2 :]].mean(dim=0)
+    order = (vectors.index_select(0, group) @ direction).argsort(descending=True)
+    num_first = (len(group) + 1) // 2
+    return group[order[:num_first]], group[order[num_first:]]
 
 
-def _probes(space: Space, cells: Cells, sample: Tensor, true: Tensor, share: float, kept: int) -> int:
-    """Cells that a row must look into to see this share of its true neighbors and `kept` others, in whole groups."""
-    near = (space.query[sample] @ cells.centre.t()).argsort(dim=1, descending=True)  # (s, c)
-    place = torch.empty_like(near)
-    place.scatter_(1, near, torch.arange(near.shape[1]).expand_as(near))
-    needed = place.gather(1, cells.of[true]).reshape(-1).float().quantile(min(max(share, 0.5), 1.0))
-    least = int((cells.rows >= 0).sum(dim=1).min())
-    enough = max(int(needed) + 1, -(-(kept + 1) // least))  # the row itself is in one of them
-    return min(-(-enough // GROUP) * GROUP, len(cells.rows))
+def _num_probes(
+    space: SearchSpace, cells: Cells, sample: Tensor, true_neighbor: Tensor, coverage: float, list_size: int
+) -> int:
+    """Cells to search per row for this share of the true neighbors and `list_size` others, in whole groups."""
+    nearness = space.query[sample] @ cells.center.t()
+    nearest_cells = nearness.argsort(dim=1, descending=True)  # (s, c)
+    rank = torch.empty_like(nearest_cells)
+    rank.scatter_(1, nearest_cells, torch.arange(nearest_cells.shape[1]).expand_as(nearest_cells))
+    needed = rank.gather(1, cells.cell_of[true_neighbor]).reshape(-1).float().quantile(min(max(coverage, 0.5), 1.0))
+    min_cell_size = int((cells.rows >= 0).sum(dim=1).min())
+    num_probes = max(int(needed) + 1, -(-(list_size + 1) // min_cell_size))  # the row itself is in one of them
+    return min(-(-num_probes // GROUP) * GROUP, len(cells.rows))
 
 
-def _look(keys: Keys, cells: Cells, rows: Tensor, probes: int, kept: int) -> tuple[Tensor, Tensor]:
-    """(similarity, neighbor) of rows, each (r, kept), from the `probes` cells nearest to each."""
+def _search_cells(keys: Keys, cells: Cells, rows: Tensor, probes: int, list_size: int) -> tuple[Tensor, Tensor]:
+    """(similarity, neighbor) of rows, each (r, list_size), from the `probes` cells nearest to each."""
     width = cells.rows.shape[1]
-    near = (keys.space.query[rows] @ cells.centre.t()).topk(probes, dim=1).indices  # (r, probes)
-    cell, order = near.view(-1).sort(stable=True)  # pairs of a row and a cell, by cell
-    looking = rows[order // probes]
+    nearest_cells = (keys.space.query[rows] @ cells.center.t()).topk(probes, dim=1).indices  # (r, probes)
+    cell, order = nearest_cells.view(-1).sort(stable=True)  # pairs of a row and a cell, by cell
+    query_rows = rows[order // probes]
     count = torch.bincount(cell, minlength=len(cells.rows))
     maxima = torch.empty(len(order), width // CHUNK, dtype=keys.ranks)
-    room = keys.room(int(count.max()) * width)
+    buffer = keys.buffer(int(count.max()) * width)
     stop = 0
     for i, pairs in enumerate(count.tolist()):
         start, stop = stop, stop + pairs
         if pairs:
-            query = keys.query.index_select(0, looking[start:stop])
-            keys.maxima(query, i * width, (i + 1) * width, maxima[start:stop], room)
-    place = torch.empty_like(order)
-    place[order] = torch.arange(len(order))
-    _, best = best_chunks(maxima.index_select(0, place).view(len(rows), -1), kept + 2)
+            query = keys.query.index_select(0, query_rows[start:stop])
+            keys.maxima(query, i * width, (i + 1) * width, maxima[start:stop], buffer)
+    inverse = torch.empty_like(order)
+    inverse[order] = torch.arange(len(order))
+    _, best_chunk = best_chunks(maxima.index_select(0, inverse).view(len(rows), -1), list_size + 2)
     chunks = width // CHUNK
-    return measure(keys, rows, near.gather(1, best // chunks) * chunks + best % chunks, kept)
+    return measure(keys, rows, nearest_cells.gather(1, best_chunk // chunks) * chunks + best_chunk % chunks, list_size)
 
 
-def chosen_by(neighbor: Tensor, most: int) -> Tensor:
-    """(n, most) the rows that chose each row, those first that rank it highest; -1 where fewer did."""
+def reverse_neighbors(neighbor: Tensor, max_rows: int) -> Tensor:
+    """(n, max_rows) the rows that chose each row, those first that rank it highest; -1 where fewer did."""
     n, k = neighbor.shape
     rank = torch.arange(k).expand(n, k).reshape(-1)
     order = (neighbor.reshape(-1) * k + rank).argsort(stable=True)
     target = neighbor.reshape(-1)[order]
-    place = torch.arange(len(target)) - torch.searchsorted(target, target)
-    kept = (place < most) & (target >= 0)
-    chosen = torch.full((n, most), -1)
-    chosen[target[kept], place[kept]] = order[kept] // k
-    return chosen
+    position = torch.arange(len(target)) - torch.searchsorted(target, target)
+    selected = (position < max_rows) & (target >= 0)
+    result = torch.full((n, max_rows), -1)
+    result[target[selected], position[selected]] = order[selected] // k
+    return result
 
 
-def join(space: Space, neighbor: Tensor, order: Tensor, step: Callable[[int], None]) -> tuple[Tensor, Tensor]:
+def join(space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[int], None]) -> tuple[Tensor, Tensor]:
     """Looks at the neighbors of each row, the rows that chose it, and the neighbors of both.
 
     Args:
         space: The vectors.
-        neighbor: (n, kept) rows found so far, best first.
+        neighbor: (n, list_size) rows found so far, best first.
         order: (n,) all rows, near ones together, so that memory is read in few places.
         step: Called with the number of rows done.
 
     Returns:
-        (similarity, neighbor), each (n, kept), best first.
+        (similarity, neighbor), each (n, list_size), best first.
     """
-    kept = neighbor.shape[1]
-    asked = min(_JOINED, kept)
-    first = neighbor[:, :asked].contiguous()
-    lists = torch.cat([first, chosen_by(neighbor, _JOINED)], dim=1)  # (n, a)
+    list_size = neighbor.shape[1]
+    num_expanded = min(_NUM_EXPANDED, list_size)
+    expanded = neighbor[:, :num_expanded].contiguous()
+    lists = torch.cat([expanded, reverse_neighbors(neighbor, _NUM_EXPANDED)], dim=1)  # (n, a)
 
-    def look(rows: Tensor) -> tuple[Tensor, Tensor]:
-        ask = lists.index_select(0, rows)
-        beyond = first.index_select(0, ask.clamp(min=0).view(-1)).view(len(rows), -1, asked)
-        beyond.masked_fill_((ask < 0)[:, :, None], -1)
-        every = torch.cat([neighbor.index_select(0, rows), ask[:, asked:], beyond.view(len(rows), -1)], dim=1)
-        others = torch.from_numpy(np.sort(every.numpy(), axis=1))  # (r, c); torch takes several times as long
-        others[:, 1:] = torch.where(others[:, 1:] == others[:, :-1], -1, others[:, 1:])
-        vectors = space.key.index_select(0, others.clamp(min=0).view(-1)).view(*others.shape, -1)
-        return nearest(space, rows, others, vectors, kept)
+    def search(rows: Tensor) -> tuple[Tensor, Tensor]:
+        sources = lists.index_select(0, rows)
+        second_hop = expanded.index_select(0, sources.clamp(min=0).view(-1)).view(len(rows), -1, num_expanded)
+        second_hop.masked_fill_((sources < 0)[:, :, None], -1)
+        candidates = torch.cat(
+            [neighbor.index_select(0, rows), sources[:, num_expanded:], second_hop.view(len(rows), -1)], dim=1
+        )
+        # (r, c); torch takes several times as long
+        distinct = torch.from_numpy(np.sort(candidates.numpy(), axis=1))
+        distinct[:, 1:] = torch.where(
+            distinct[:, 1:] == distinct[:, :-1], -1, distinct[:, 1:]
+        )
+        vectors = space.key.index_select(0, distinct.clamp(min=0).view(-1)).view(*distinct.shape, -1)
+        return nearest(space, rows, distinct, vectors, list_size)
 
-    return _each(order, _JOINED_AT_ONCE, kept, step, look)
+    return _search_chunks(order, _JOIN_CHUNK_ROWS, list_size, step, search)
 
 
-def _each(
-    order: Tensor, at_once: int, kept: int, step: Callable[[int], None], job: Callable[[Tensor], tuple[Tensor, Tensor]]
+def _search_chunks(
+    order: Tensor,
+    chunk_size: int,
+    list_size: int,
+    step: Callable[[int], None],
+    search: Callable[[Tensor], tuple[Tensor, Tensor]],
 ) -> tuple[Tensor, Tensor]:
-    """Does a job for all rows, some at a time; (similarity, neighbor), each (n, kept)."""
-    similarity, neighbor = torch.empty(len(order), kept), torch.empty(len(order), kept, dtype=torch.int64)
-    for rows in torch.split(order, at_once):
-        similarity[rows], neighbor[rows] = job(rows)
+    """Does a job for all rows, some at a time; (similarity, neighbor), each (n, list_size)."""
+    similarity, neighbor = torch.empty(len(order), list_size), torch.empty(len(order), list_size, dtype=torch.int64)
+    for rows in torch.split(order, chunk_size):
+        similarity[rows], neighbor[rows] = search(rows)
         step(len(rows))
     return similarity, neighbor

@@ -54,34 +54,36 @@ def knn_graph(
     [[0, 1], [1, 2]]
     """
     check_edge_options(metric, join, weight, max_degree)
-    found = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
-    return neighbor_graph(found, join=join, weight=weight, max_degree=max_degree)
+    neighbors = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
+    return neighbor_graph(neighbors, join=join, weight=weight, max_degree=max_degree)
 
 
 def neighbor_graph(
-    found: Neighbors, *, join: Join = "union", weight: Weight = "similarity", max_degree: int | None = None
+    neighbors: Neighbors, *, join: Join = "union", weight: Weight = "similarity", max_degree: int | None = None
 ) -> Graph:
-    """`knn_graph` from neighbors that were found before: `nearest_neighbors` also tells the recall.
+    """`knn_graph` from precomputed neighbors; `nearest_neighbors` also returns the recall.
 
     Args:
-        found: What `nearest_neighbors` gave.
+        neighbors: Result of `nearest_neighbors`.
         join: See `knn_graph`.
         weight: See `knn_graph`.
         max_degree: See `knn_graph`.
     """
-    check_edge_options(found.metric, join, weight, max_degree)
-    n, k = found.neighbor.shape
-    value = edge_weights(found.similarity, found.neighbor, found.metric, weight)
-    kept = value > 0
+    check_edge_options(neighbors.metric, join, weight, max_degree)
+    n, k = neighbors.neighbor.shape
+    value = edge_weights(neighbors.similarity, neighbors.neighbor, neighbors.metric, weight)
+    selected = value > 0
     if join == "mutual":
-        kept &= mutual(found.neighbor)
-        kept[:, 0] |= ~kept.any(dim=1)
-    edges = torch.stack([torch.arange(n)[:, None].expand(-1, k)[kept], found.neighbor[kept]], dim=1)
-    graph = Graph.from_edges(edges, value[kept], num_nodes=n)
+        selected &= mutual(neighbors.neighbor)
+        selected[:, 0] |= ~selected.any(dim=1)
+    edges = torch.stack([torch.arange(n)[:, None].expand(-1, k)[selected], neighbors.neighbor[selected]], dim=1)
+    graph = Graph.from_edges(edges, value[selected], num_nodes=n)
     if max_degree is None:
         return graph
     strength = (
-        edge_weights(found.similarity, found.neighbor, found.metric, "similarity") if weight == "binary" else value
+        edge_weights(neighbors.similarity, neighbors.neighbor, neighbors.metric, "similarity")
+        if weight == "binary"
+        else value
     )
-    strongest = limit_degree(Graph.from_edges(edges, strength[kept], num_nodes=n), max_degree)
+    strongest = limit_degree(Graph.from_edges(edges, strength[selected], num_nodes=n), max_degree)
     return Graph(n, graph.edges[strongest], graph.weight[strongest])

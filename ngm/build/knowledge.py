@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 from ngm._arguments import real_number, short_repr, whole_number
+from ngm._spelling import nearest
 from ngm.build.sparse import strongest
 from ngm.graph import Graph
-from ngm._spelling import nearest
 from ngm.io.tables import Frame, Table, read_table
 
 Triples = Iterable[Sequence[Hashable]] | NDArray[np.generic] | Table | Frame
@@ -91,19 +91,19 @@ def knowledge_graph(
     """
     hub_damping = real_number("hub_damping", hub_damping, lambda power: 0 <= power < np.inf, "be at least 0")
     entities: dict[Hashable, int] = {}
-    facts = _read(triples, entities, entities, inverse)
+    facts = _number_triples(triples, entities, entities, inverse)
     weights = _weights(facts, relation_weights)
     weight = weights[facts.relation]
     pairs = np.stack([facts.head, facts.tail], axis=1)[weight > 0]
-    plain = Graph.from_edges(pairs, weight[weight > 0], len(entities), directed, merge="sum")
-    if hub_damping and plain.num_edges:
-        degree = _neighbors(plain)
-        ends = degree[plain.edges.numpy()]  # (m, 2)
+    graph = Graph.from_edges(pairs, weight[weight > 0], len(entities), directed, merge="sum")
+    if hub_damping and graph.num_edges:
+        degree = _neighbors(graph)
+        ends = degree[graph.edges.numpy()]  # (m, 2)
         with np.errstate(over="ignore"):  # then an edge weighs nothing
-            damped = plain.weight.numpy() / (ends[:, 0] * ends[:, 1]) ** hub_damping
-        plain = Graph.from_edges(plain.edges, damped, len(entities), directed)
-    named = dict(zip(facts.relations, weights.tolist(), strict=True))
-    return KnowledgeGraph(plain, _as_array(entities), named, facts.repeated)
+            damped = graph.weight.numpy() / (ends[:, 0] * ends[:, 1]) ** hub_damping
+        graph = Graph.from_edges(graph.edges, damped, len(entities), directed)
+    relation_weight_by_name = dict(zip(facts.relations, weights.tolist(), strict=True))
+    return KnowledgeGraph(graph, _as_array(entities), relation_weight_by_name, facts.repeated)
 
 
 def shared_graph(
@@ -139,7 +139,7 @@ def shared_graph(
     hub_damping = real_number("hub_damping", hub_damping, lambda power: 0 <= power < np.inf, "be at least 0")
     items: dict[Hashable, int] = {}
     values: dict[Hashable, int] = {}
-    facts = _read(triples, items, values, None)
+    facts = _number_triples(triples, items, values, None)
     weights = _weights(facts, relation_weights)
     pair = facts.relation * len(values) + facts.tail  # a value is a tail together with its relation
     distinct, value, count = np.unique(pair, return_inverse=True, return_counts=True)
@@ -147,9 +147,11 @@ def shared_graph(
     useful = (count > 1) & (count <= max_shared) & (weights[relation] > 0)
     with np.errstate(over="ignore"):
         root = np.sqrt(weights[relation]) / np.maximum(count - 1, 1) ** hub_damping  # of what a pair gets
-    kept = useful[value]
+    selected = useful[value]
     shape = (len(items), len(distinct))
-    rows = sp.csr_array((root[value][kept].astype(np.float32), (facts.head[kept], value[kept])), shape=shape)
+    rows = sp.csr_array(
+        (root[value][selected].astype(np.float32), (facts.head[selected], value[selected])), shape=shape
+    )
     product, neighbor = strongest(rows, k)
     shared = product > 0
     edges = torch.stack([shared.nonzero()[:, 0], neighbor[shared]], dim=1)
@@ -157,9 +159,9 @@ def shared_graph(
     left_out = tuple(
         (facts.relations[relation[i]], names[distinct[i] % len(values)]) for i in np.flatnonzero(count > max_shared)
     )
-    named = dict(zip(facts.relations, weights.tolist(), strict=True))
+    relation_weight_by_name = dict(zip(facts.relations, weights.tolist(), strict=True))
     graph = Graph.from_edges(edges, product[shared], len(items))
-    return KnowledgeGraph(graph, _as_array(items), named, facts.repeated, left_out)
+    return KnowledgeGraph(graph, _as_array(items), relation_weight_by_name, facts.repeated, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,39 +175,39 @@ class _Facts:
     repeated: int
 
 
-def _read(
+def _number_triples(
     triples: Triples,
     heads: dict[Hashable, int],
     tails: dict[Hashable, int],
     inverse: Mapping[Hashable, Hashable] | None,
 ) -> _Facts:
-    """Numbers what is named, in the order in which it is first named; `heads` and `tails` may be the same dict."""
+    """Numbers entities and relations in order of appearance; `heads` and `tails` may be the same dict."""
     relations: dict[Hashable, int] = {}
     if inverse is not None and not isinstance(inverse, Mapping):
         raise ValueError(f"inverse is {short_repr(inverse)}; give a dict such as {{'child of': 'parent of'}}")
-    backwards = dict(inverse or {})
+    inverse_names = dict(inverse or {})
     used: set[Hashable] = set()
     numbers = array("q")
-    for head, relation, tail in _rows(triples):
-        if relation in backwards:
+    for head, relation, tail in _check_triples(triples):
+        if relation in inverse_names:
             used.add(relation)
-            head, relation, tail = tail, backwards[relation], head
+            head, relation, tail = tail, inverse_names[relation], head
         numbers.append(heads.setdefault(head, len(heads)))
         numbers.append(relations.setdefault(relation, len(relations)))
         numbers.append(tails.setdefault(tail, len(tails)))
     if not numbers:
         raise ValueError("there are no triples; give at least one (head, relation, tail)")
-    for relation in backwards:
+    for relation in inverse_names:
         if relation not in used:
-            raise ValueError(_unknown("inverse", relation, relations))
+            raise ValueError(_unknown_relation("inverse", relation, relations))
     facts = np.array(numbers, dtype=np.int64).reshape(-1, 3)
     ordered = facts[np.lexsort(facts.T)]
-    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
-    head, link, tail = ordered[new].T
-    return _Facts(head, link, tail, list(relations), len(facts) - int(new.sum()))
+    is_first = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    head, link, tail = ordered[is_first].T
+    return _Facts(head, link, tail, list(relations), len(facts) - int(is_first.sum()))
 
 
-def _rows(triples: Triples) -> Iterable[tuple[Hashable, Hashable, Hashable]]:
+def _check_triples(triples: Triples) -> Iterable[tuple[Hashable, Hashable, Hashable]]:
     """The triples one by one, checked."""
     rows: Iterable[Sequence[Hashable]]
     if isinstance(triples, np.ndarray):
@@ -226,44 +228,45 @@ def _rows(triples: Triples) -> Iterable[tuple[Hashable, Hashable, Hashable]]:
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
             raise ValueError(f"triple {number} is {row!r}; give (head, relation, tail)")
         head, relation, tail = row
-        if not all(isinstance(part, Hashable) for part in row):
+        if not all(isinstance(item, Hashable) for item in row):
             raise ValueError(f"triple {number} is {short_repr(tuple(row))}; give numbers or words")
-        if any(_is_missing(part) for part in row):
+        if any(_is_missing(item) for item in row):
             raise ValueError(f"triple {number} is {tuple(row)!r}; a triple needs a head, a relation and a tail")
         yield head, relation, tail
 
 
-def _is_missing(part: object) -> bool:
+def _is_missing(value: object) -> bool:
     """None, NaN or pandas' NA."""
-    return part is None or type(part).__name__ == "NAType" or part != part
+    return value is None or type(value).__name__ == "NAType" or value != value
 
 
-def _weights(facts: _Facts, wanted: RelationWeights) -> NDArray[np.float64]:
+def _weights(facts: _Facts, relation_weights: RelationWeights) -> NDArray[np.float64]:
     """(number of relations,) what a triple of each weighs."""
-    if isinstance(wanted, str):
-        if wanted == "equal":
+    if isinstance(relation_weights, str):
+        if relation_weights == "equal":
             return np.ones(len(facts.relations))
-        if wanted != "inverse_frequency":
+        if relation_weights != "inverse_frequency":
             raise ValueError(
-                f"relation_weights is {wanted!r}; choose 'equal' or 'inverse_frequency', or give weights by relation"
+                f"relation_weights is {relation_weights!r}; choose 'equal' or 'inverse_frequency', or give weights "
+                "by relation"
             )
         return 1 + np.log(len(facts.relation) / np.bincount(facts.relation))
-    if not isinstance(wanted, Mapping):
+    if not isinstance(relation_weights, Mapping):
         raise ValueError(
-            f"relation_weights is {short_repr(wanted)}; choose 'equal' or 'inverse_frequency', or give weights by "
-            "relation"
+            f"relation_weights is {short_repr(relation_weights)}; choose 'equal' or 'inverse_frequency', or give "
+            "weights by relation"
         )
-    for relation, weight in wanted.items():
+    for relation, weight in relation_weights.items():
         if relation not in facts.relations:
-            raise ValueError(_unknown("relation_weights", relation, facts.relations))
+            raise ValueError(_unknown_relation("relation_weights", relation, facts.relations))
         real_number(f"the weight of {relation!r}", weight, lambda number: 0 <= number < np.inf, "be at least 0")
-    return np.array([float(wanted.get(relation, 1.0)) for relation in facts.relations])
+    return np.array([float(relation_weights.get(relation, 1.0)) for relation in facts.relations])
 
 
-def _unknown(setting: str, relation: Hashable, relations: Iterable[Hashable]) -> str:
-    known = [str(name) for name in relations]
-    shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
-    return f"{setting} names {relation!r}{nearest(str(relation), known)}, and no triple has it; relations are {shown}"
+def _unknown_relation(setting: str, relation: Hashable, relations: Iterable[Hashable]) -> str:
+    names = [str(name) for name in relations]
+    listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    return f"{setting} names {relation!r}{nearest(str(relation), names)}, and no triple has it; relations are {listed}"
 
 
 def _neighbors(graph: Graph) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ngm._arguments import real_number, whole_number
 from ngm.build.approximate import approximate_neighbors
 from ngm.build.exact import Step, exact_neighbors
-from ngm.build.space import space_of
+from ngm.build.space import make_space
 from ngm.choices import Metric, Search
 
 EXACT_UP_TO = 100_000  # rows; where the two take about as long, see docs/architecture.md
@@ -69,11 +69,11 @@ def nearest_neighbors(
         raise ValueError(f"search is {search!r}; choose 'auto', 'exact' or 'approximate'")
     real_number("recall", recall, lambda share: 0 < share < 1, "lie between 0 and 1, and search='exact' finds all")
     seed = whole_number("seed", seed)
-    space = space_of(x, k, metric)
+    space = make_space(x, k, metric)
     if search == "exact" or (search == "auto" and len(space) <= EXACT_UP_TO):
         similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step)
         return Neighbors(similarity, neighbor, metric, "exact", 1.0, 0)
     generator = torch.Generator().manual_seed(seed)
     sample = torch.randperm(len(space), generator=generator)[:_SAMPLE]
-    similarity, neighbor, reached = approximate_neighbors(space, k, sample, recall, generator, on_step)
-    return Neighbors(similarity, neighbor, metric, "approximate", reached, len(sample))
+    similarity, neighbor, found_recall = approximate_neighbors(space, k, sample, recall, generator, on_step)
+    return Neighbors(similarity, neighbor, metric, "approximate", found_recall, len(sample))

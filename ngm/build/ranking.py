@@ -2,8 +2,8 @@
 
 To sort n products takes longer than to compute them. So only the maximum of each four is kept, and the rows of the few
 best chunks are measured again in float32. Nothing is lost: the m best rows lie in the m best chunks. Products in
-bfloat16 take half the time of float32, and in int8 a quarter. What they may be wrong by has a bound: a row whose
-neighbors are beyond doubt is told from one that must be searched again with more digits.
+bfloat16 take half the time of float32, and in int8 a quarter. What they may be wrong by has a bound: rows
+whose neighbors are proven are separated from rows to search again with more digits.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ngm.build.space import Space
+from ngm.build.space import SearchSpace
 
 CHUNK = 4  # rows that share a maximum
 GROUP = 8  # chunks that share a maximum while the best chunks are looked for
 MARGIN = 8  # chunks that are measured beyond k + 1: room for rounding, and for the places that only fill up
 MARGIN_INT8 = 16  # more, where the rounding is rougher
-_GATHERED = 4_000_000  # entries of the vectors that are copied together to be measured
+_MAX_GATHERED = 4_000_000  # entries of the vectors that are copied together to be measured
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Keys:
             j + 3c/4.
         query: (n, D') of the same type.
         slack: (n,) float32, how far a product of `query` and `coarse` may be from that of the vectors.
-        unit: What a product of 1 stands for.
+        unit: Value of a product of 1.
     """
 
-    space: Space
+    space: SearchSpace
     rows: Tensor
     chunks: Tensor
     coarse: Tensor
@@ -50,11 +50,11 @@ class Keys:
         """Type of the maxima: bfloat16 is compared by its bits, which takes a quarter of the time."""
         return {torch.int8: torch.int32, torch.bfloat16: torch.int16}.get(self.coarse.dtype, torch.float32)
 
-    def room(self, products: int) -> Tensor:
+    def buffer(self, products: int) -> Tensor:
         """Memory for so many products."""
         return torch.empty(products, dtype=torch.int32 if self.coarse.dtype == torch.int8 else self.coarse.dtype)
 
-    def maxima(self, query: Tensor, start: int, stop: int, out: Tensor, room: Tensor) -> None:
+    def maxima(self, query: Tensor, start: int, stop: int, out: Tensor, buffer: Tensor) -> None:
         """Writes the rank of the best product of each query in each chunk of places start to stop.
 
         Args:
@@ -62,9 +62,9 @@ class Keys:
             start: First place.
             stop: Place behind the last.
             out: (r, (stop - start) / 4), where the ranks go.
-            room: For at least r * (stop - start) products; fresh memory for each block takes longer than they do.
+            buffer: For at least r * (stop - start) products; fresh memory for each block takes longer than they do.
         """
-        product = room[: len(query) * (stop - start)].view(len(query), -1)
+        product = buffer[: len(query) * (stop - start)].view(len(query), -1)
         multiply = torch._int_mm if self.ranks == torch.int32 else torch.mm
         multiply(query, self.coarse[start:stop].t(), out=product)
         if self.ranks == torch.int16:
@@ -82,11 +82,11 @@ class Keys:
         distance = self.space.metric == "euclidean"
         bits = rank.bitwise_not() if distance else rank
         value = bits.view(torch.bfloat16).float()
-        most = (-value if distance else value) + value.abs() / 255 + self.slack[rows]  # it was rounded to 8 bits
-        return most.masked_fill(bits < 0, torch.inf)  # below 0 the bits are in another order
+        upper = (-value if distance else value) + value.abs() / 255 + self.slack[rows]  # it was rounded to 8 bits
+        return upper.masked_fill(bits < 0, torch.inf)  # below 0 the bits are in another order
 
 
-def keys_of(space: Space, rows: Tensor, block: int, dtype: torch.dtype) -> Keys:
+def make_keys(space: SearchSpace, rows: Tensor, block: int, dtype: torch.dtype) -> Keys:
     """Lays the keys out for products in `dtype`.
 
     Args:
@@ -95,50 +95,52 @@ def keys_of(space: Space, rows: Tensor, block: int, dtype: torch.dtype) -> Keys:
         block: Places that are multiplied together; a multiple of 4.
         dtype: torch.int8 (not for "euclidean"), torch.bfloat16 or torch.float32.
     """
-    place = torch.arange(len(rows)).masked_fill_(rows < 0, 0).cummax(dim=0).values
-    source = rows[place]
+    filled = torch.arange(len(rows)).masked_fill_(rows < 0, 0).cummax(dim=0).values
+    source = rows[filled]
     query, key, slack, unit = space.query, space.key, torch.zeros(1), 1.0
     if dtype == torch.int8:
-        query, slack, unit = _whole(space)
+        query, slack, unit = _quantize_int8(space)
         key = query
     elif dtype == torch.bfloat16:
-        query, key, slack = _rounded(space)
+        query, key, slack = _round_bfloat16(space)
     coarse = torch.empty(len(rows), key.shape[1], dtype=dtype)
     for start in range(0, len(rows), block):
-        part = key[source[start : start + block]]
-        coarse[start : start + block] = part.view(-1, CHUNK, key.shape[1]).transpose(0, 1).reshape(part.shape)
+        block_keys = key[source[start : start + block]]
+        coarse[start : start + block] = (
+            block_keys.view(-1, CHUNK, key.shape[1]).transpose(0, 1).reshape(block_keys.shape)
+        )
     return Keys(space, rows, space.key[source].view(len(rows) // CHUNK, -1), coarse, query, slack, unit)
 
 
-def _whole(space: Space) -> tuple[Tensor, Tensor, float]:
+def _quantize_int8(space: SearchSpace) -> tuple[Tensor, Tensor, float]:
     """(vectors as whole numbers up to 127, slack, unit of a product), after a turn that evens out large columns."""
     width = space.vectors.shape[1]
-    turn = torch.linalg.qr(torch.randn(width, width, generator=torch.Generator().manual_seed(0)))[0]
-    x = space.vectors @ turn  # products stay as they are
+    rotation = torch.linalg.qr(torch.randn(width, width, generator=torch.Generator().manual_seed(0)))[0]
+    x = space.vectors @ rotation  # products stay as they are
     step = float(x.abs().max().clamp(min=1e-30)) / 127
-    whole = (x / step).round()
-    length, error = torch.linalg.vector_norm(x, dim=1), torch.linalg.vector_norm(x - whole * step, dim=1)
+    quantized = (x / step).round()
+    length, error = torch.linalg.vector_norm(x, dim=1), torch.linalg.vector_norm(x - quantized * step, dim=1)
     slack = error * length.max() + (length + error) * error.max()
-    return whole.to(torch.int8), slack + width * 2.0**-20 * length * length.max(), step * step
+    return quantized.to(torch.int8), slack + width * 2.0**-20 * length * length.max(), step * step
 
 
-def _rounded(space: Space) -> tuple[Tensor, Tensor, Tensor]:
+def _round_bfloat16(space: SearchSpace) -> tuple[Tensor, Tensor, Tensor]:
     """(query, key, slack) in bfloat16; for "euclidean" their products are half squared distances, at least 0."""
     x = space.vectors
-    short = x.bfloat16()
-    length, error = torch.linalg.vector_norm(x, dim=1), torch.linalg.vector_norm(x - short.float(), dim=1)
+    x_bf16 = x.bfloat16()
+    length, error = torch.linalg.vector_norm(x, dim=1), torch.linalg.vector_norm(x - x_bf16.float(), dim=1)
     slack = error * length.max() + (length + error) * error.max()
     size = length * length.max()
-    query = key = short
+    query = key = x_bf16
     if space.metric == "euclidean":
-        half = x.square().sum(dim=1) / 2
-        size = size + half + half.max()
-        parts = [half.bfloat16()]
+        half_norm = x.square().sum(dim=1) / 2
+        size = size + half_norm + half_norm.max()
+        pieces = [half_norm.bfloat16()]
         for _ in range(2):  # three parts of 8 bits hold all 24 of a float32
-            parts.append((half - torch.stack(parts).float().sum(dim=0)).bfloat16())
-        square = torch.stack(parts, dim=1)  # (n, 3)
-        one = torch.ones_like(square)
-        query, key = torch.cat([-short, one, square], dim=1), torch.cat([short, square, one], dim=1)
+            pieces.append((half_norm - torch.stack(pieces).float().sum(dim=0)).bfloat16())
+        square = torch.stack(pieces, dim=1)  # (n, 3)
+        ones = torch.ones_like(square)
+        query, key = torch.cat([-x_bf16, ones, square], dim=1), torch.cat([x_bf16, square, ones], dim=1)
     return query, key, slack + query.shape[1] * 2.0**-21 * size  # and the rounding of the sums
 
 
@@ -156,27 +158,28 @@ def best_chunks(maxima: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def measure(keys: Keys, rows: Tensor, chunks: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """(similarity, neighbor), each (r, k), best first, among the rows of (r, m) chunks; -inf and -1 where too few."""
-    at_once = max(1, _GATHERED // (chunks.shape[1] * keys.chunks.shape[1]))
-    found = [
-        _measure(keys, r, c, k) for r, c in zip(torch.split(rows, at_once), torch.split(chunks, at_once), strict=True)
+    chunk_rows = max(1, _MAX_GATHERED // (chunks.shape[1] * keys.chunks.shape[1]))
+    results = [
+        _measure(keys, r, c, k)
+        for r, c in zip(torch.split(rows, chunk_rows), torch.split(chunks, chunk_rows), strict=True)
     ]
-    similarity, neighbor = zip(*found, strict=True)
+    similarity, neighbor = zip(*results, strict=True)
     return torch.cat(similarity), torch.cat(neighbor)
 
 
 def _measure(keys: Keys, rows: Tensor, chunks: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    other = keys.rows.view(-1, CHUNK).index_select(0, chunks.view(-1)).view(len(rows), -1)  # (r, 4 m)
-    vectors = keys.chunks.index_select(0, chunks.view(-1)).view(*other.shape, -1)
-    return nearest(keys.space, rows, other, vectors, k)
+    candidates = keys.rows.view(-1, CHUNK).index_select(0, chunks.view(-1)).view(len(rows), -1)  # (r, 4 m)
+    vectors = keys.chunks.index_select(0, chunks.view(-1)).view(*candidates.shape, -1)
+    return nearest(keys.space, rows, candidates, vectors, k)
 
 
-def nearest(space: Space, rows: Tensor, others: Tensor, vectors: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def nearest(space: SearchSpace, rows: Tensor, candidates: Tensor, vectors: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The `k` best of the others of each row, in float32.
 
     Args:
         space: The vectors.
         rows: (r,) rows.
-        others: (r, c) distinct rows to choose from; the row itself and -1 are passed over.
+        candidates: (r, c) distinct rows to choose from; the row itself and -1 are passed over.
         vectors: (r, c, D) their keys.
         k: How many; at most c.
 
@@ -184,11 +187,11 @@ def nearest(space: Space, rows: Tensor, others: Tensor, vectors: Tensor, k: int)
         (similarity, neighbor), each (r, k), best first; -inf and -1 where there are too few.
     """
     product = torch.bmm(space.query[rows][:, None], vectors.transpose(1, 2))[:, 0]  # (r, c)
-    product.masked_fill_((others == rows[:, None]) | (others < 0), -torch.inf)
-    exactly = space.metric == "euclidean"
-    best = product.topk(min(k + MARGIN, others.shape[1]) if exactly else k, dim=1)
-    neighbor = others.gather(1, best.indices).masked_fill_(best.values == -torch.inf, -1)
-    if not exactly:
+    product.masked_fill_((candidates == rows[:, None]) | (candidates < 0), -torch.inf)
+    remeasure = space.metric == "euclidean"
+    best = product.topk(min(k + MARGIN, candidates.shape[1]) if remeasure else k, dim=1)
+    neighbor = candidates.gather(1, best.indices).masked_fill_(best.values == -torch.inf, -1)
+    if not remeasure:
         return best.values, neighbor
     distance = space.distance(rows, neighbor.clamp(min=0)).masked_fill_(neighbor < 0, torch.inf)
     order = distance.sort(dim=1, stable=True).indices[:, :k]

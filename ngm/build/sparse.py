@@ -16,7 +16,7 @@ from ngm.build.weights import Join, check_edge_options
 from ngm.choices import Weight
 from ngm.graph import Graph
 
-_ROWS_AT_ONCE = 2048
+_CHUNK_ROWS = 2048
 
 
 def sparse_graph(
@@ -46,8 +46,8 @@ def sparse_graph(
     [[0, 1]]
     """
     check_edge_options("cosine", join, weight, max_degree)
-    found = sparse_neighbors(x, k, on_step)
-    graph = neighbor_graph(found, join=join, weight=weight, max_degree=max_degree)
+    neighbors = sparse_neighbors(x, k, on_step)
+    graph = neighbor_graph(neighbors, join=join, weight=weight, max_degree=max_degree)
     return Graph(graph.num_nodes, graph.edges, graph.weight)  # rows like no other were self loops, which do not count
 
 
@@ -78,18 +78,18 @@ def strongest(rows: sp.csr_array, k: int, on_step: Step | None = None) -> tuple[
     index = np.int32 if max(rows.nnz, *rows.shape) < np.iinfo(np.int32).max else np.int64
     columns = sp.csr_matrix(rows.T.tocsr())  # sparse_dot_topn knows matrices, not arrays
     product, neighbor = np.zeros((n, k), dtype=np.float32), np.repeat(np.arange(n)[:, None], k, axis=1)
-    for start in range(0, n if rows.nnz else 0, _ROWS_AT_ONCE):
-        block = sp.csr_matrix(rows[start : start + _ROWS_AT_ONCE])
+    for start in range(0, n if rows.nnz else 0, _CHUNK_ROWS):
+        block = sp.csr_matrix(rows[start : start + _CHUNK_ROWS])
         best = sp_matmul_topn(
             block, columns, k + 1, threshold=0.0, sort=True, n_threads=torch.get_num_threads(), idx_dtype=index
         )  # one more than k, since a row is most often like itself
         row = np.repeat(np.arange(start, start + block.shape[0]), np.diff(best.indptr))
-        other = row != best.indices
-        seen = np.append(0, np.cumsum(other))
-        place = seen[1:] - seen[best.indptr[row - start]] - 1  # among the others that its row found
-        kept = other & (place < k)
-        product[row[kept], place[kept]] = best.data[kept]
-        neighbor[row[kept], place[kept]] = best.indices[kept]
+        is_other = row != best.indices
+        num_others = np.append(0, np.cumsum(is_other))
+        position = num_others[1:] - num_others[best.indptr[row - start]] - 1  # among the others that its row found
+        selected = is_other & (position < k)
+        product[row[selected], position[selected]] = best.data[selected]
+        neighbor[row[selected], position[selected]] = best.indices[selected]
         if on_step is not None:
             on_step(start + block.shape[0], n)
     return torch.from_numpy(product), torch.from_numpy(neighbor)
@@ -114,7 +114,7 @@ def unit_rows(x: sp.spmatrix | sp.sparray, k: int) -> sp.csr_array:
         raise ValueError(f"row {np.argmin(np.isfinite(length))} of x is too long for float64; scale x down")
     zero = np.flatnonzero(length == 0)
     if len(zero):
-        more = f" (and {len(zero) - 1:,} more)" if len(zero) > 1 else ""
-        raise ValueError(f"row {zero[0]} of x{more} is zero, which has no direction; drop such rows")
+        more_text = f" (and {len(zero) - 1:,} more)" if len(zero) > 1 else ""
+        raise ValueError(f"row {zero[0]} of x{more_text} is zero, which has no direction; drop such rows")
     rows.data /= length[row_of]
     return rows.astype(np.float32)

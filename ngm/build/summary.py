@@ -1,4 +1,4 @@
-"""What a graph looks like: counts, degrees and components, for people."""
+"""Summary of a graph: counts, degrees and components."""
 
 from __future__ import annotations
 

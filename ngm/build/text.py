@@ -17,46 +17,46 @@ from ngm._arguments import flag, whole_number
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import nearest_neighbors
-from ngm.io.table_columns import row_numbers
 from ngm.build.sparse import sparse_neighbors
 from ngm.build.weights import Join, check_edge_options
 from ngm.choices import Metric, Search, Weight
 from ngm.graph import Graph
+from ngm.io.table_columns import row_numbers
 from ngm.text.word_vectors import WordVectors, document_vectors
 from ngm.text.words import checked_texts, tfidf_rows, words_of
 
 Encoder = Callable[[list[str]], ArrayLike | Tensor]
 
 
-def _none() -> NDArray[np.int64]:
+def _no_rows() -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """What is to be joined, as rows of numbers, and which of them are left without edges.
+class TextRows:
+    """Rows of numbers to join by similarity, and which of them get no edges.
 
     Args:
-        x: (n, d) sparse TF-IDF rows, or vectors; zeros where nothing is known of a text.
+        x: (n, d) sparse TF-IDF rows, or vectors; zeros for texts without known words.
         empty: (e,) rows of the texts without a letter or digit.
         unknown: (u,) rows of the other texts without a known word.
         coverage: Share of all words that have a vector; None where no word vectors are used.
     """
 
     x: sp.csr_array | NDArray[np.generic]
-    empty: NDArray[np.int64] = field(default_factory=_none)
-    unknown: NDArray[np.int64] = field(default_factory=_none)
+    empty: NDArray[np.int64] = field(default_factory=_no_rows)
+    unknown: NDArray[np.int64] = field(default_factory=_no_rows)
     coverage: float | None = None
 
     def __len__(self) -> int:
         """Number of rows."""
         return int(self.x.shape[0])
 
-    def left_out(self) -> list[str]:
-        """Which texts get no edges, and why, in words."""
+    def skipped_texts(self) -> list[str]:
+        """One message per reason for the texts that get no edges."""
         return [
-            f"{len(rows):,} of {len(self):,} texts left without edges: {why} ({row_numbers(rows)})"
-            for rows, why in ((self.empty, "empty"), (self.unknown, "no known word"))
+            f"{len(rows):,} of {len(self):,} texts left without edges: {reason} ({row_numbers(rows)})"
+            for rows, reason in ((self.empty, "empty"), (self.unknown, "no known word"))
             if len(rows)
         ]
 
@@ -108,7 +108,7 @@ def text_graph(
     rows = text_rows(texts, vectors=vectors, encoder=encoder, idf=idf)
     if encoder is not None:
         _check_encoded(rows, metric)
-    for line in rows.left_out():
+    for line in rows.skipped_texts():
         warnings.warn(line, UserWarning, stacklevel=2)
     return rows_graph(
         rows,
@@ -130,32 +130,32 @@ def text_rows(
     vectors: WordVectors | str | Path | None = None,
     encoder: Encoder | None = None,
     idf: bool = False,
-) -> Rows:
+) -> TextRows:
     """Turns texts into the rows that `text_graph` compares; its arguments are explained there."""
     if vectors is not None and encoder is not None:
         raise ValueError("both vectors and an encoder are given; choose one")
     if flag("idf", idf) and vectors is None:
-        raise ValueError("idf weighs word vectors and none are given; TF-IDF weighs by it as it is")
-    known = checked_texts(texts)
-    silent = np.array([not words_of(text) for text in known], dtype=bool)
-    if not len(known) or silent.all():
-        raise ValueError(f"none of the {len(known):,} texts has a letter or digit; give texts with words in them")
-    empty = np.flatnonzero(silent)
+        raise ValueError("idf=True needs vectors=; TF-IDF uses it anyway")
+    checked = checked_texts(texts)
+    is_empty = np.array([not words_of(text) for text in checked], dtype=bool)
+    if not len(checked) or is_empty.all():
+        raise ValueError(f"none of the {len(checked):,} texts has a letter or digit; give texts with words in them")
+    empty = np.flatnonzero(is_empty)
     if encoder is not None:
-        return Rows(_encoded(known, silent, encoder), empty)
+        return TextRows(_encode_nonempty(checked, is_empty, encoder), empty)
     if vectors is None:
-        return Rows(tfidf_rows(known), empty)
+        return TextRows(tfidf_rows(checked), empty)
     if not isinstance(vectors, WordVectors):
-        vectors = WordVectors.read(vectors, keep={word for text in known for word in words_of(text)})
-    means = document_vectors(known, vectors, idf)
+        vectors = WordVectors.read(vectors, keep={word for text in checked for word in words_of(text)})
+    means = document_vectors(checked, vectors, idf)
     unknown = np.setdiff1d(np.flatnonzero(~means.vectors.any(axis=1)), empty)
-    if len(unknown) + len(empty) == len(known):
-        raise ValueError(f"none of the {len(known):,} texts has a known word; are the vectors of the same language?")
-    return Rows(means.vectors, empty, unknown, means.coverage)
+    if len(unknown) + len(empty) == len(checked):
+        raise ValueError(f"none of the {len(checked):,} texts has a known word; are the vectors of the same language?")
+    return TextRows(means.vectors, empty, unknown, means.coverage)
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltGraph:
     """A graph, and how well its neighbors were searched.
 
     Args:
@@ -170,7 +170,7 @@ class Built:
 
 
 def rows_graph(
-    rows: Rows,
+    rows: TextRows,
     k: int = 5,
     *,
     metric: Metric = "cosine",
@@ -181,50 +181,53 @@ def rows_graph(
     recall: float = 0.98,
     seed: int = 0,
     on_step: Step | None = None,
-) -> Built:
+) -> BuiltGraph:
     """Makes the graph of `text_graph`, whose arguments are explained there."""
     check_edge_options(metric, join, weight, max_degree)
     k = whole_number("k", k, least=1)
-    used = np.setdiff1d(np.arange(len(rows)), np.concatenate([rows.empty, rows.unknown]))
-    if len(used) < len(rows) and not 1 <= k < len(used):
+    connected = np.setdiff1d(np.arange(len(rows)), np.concatenate([rows.empty, rows.unknown]))
+    if len(connected) < len(rows) and not 1 <= k < len(connected):
         raise ValueError(
-            f"k is {k} and {len(used):,} of {len(rows):,} texts have known words; k must be at least 1 and below that"
+            f"k is {k} and {len(connected):,} of {len(rows):,} texts have known words; k must be at least 1 and "
+            "below that"
         )
-    x = rows.x if len(used) == len(rows) else rows.x[used]
+    x = rows.x if len(connected) == len(rows) else rows.x[connected]
     if not sp.issparse(x):
-        found = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
+        neighbors = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
     elif metric != "cosine":
         raise ValueError(f"metric is {metric!r}; sparse rows, such as TF-IDF, are compared by 'cosine'")
     elif search == "approximate":
         raise ValueError("search is 'approximate'; sparse rows, such as TF-IDF, are always searched exactly")
     else:
-        found = sparse_neighbors(x, k, on_step)
-    graph = neighbor_graph(found, join=join, weight=weight, max_degree=max_degree)
-    return Built(Graph(len(rows), torch.from_numpy(used)[graph.edges], graph.weight), found.recall, found.sampled)
+        neighbors = sparse_neighbors(x, k, on_step)
+    graph = neighbor_graph(neighbors, join=join, weight=weight, max_degree=max_degree)
+    return BuiltGraph(
+        Graph(len(rows), torch.from_numpy(connected)[graph.edges], graph.weight), neighbors.recall, neighbors.sampled
+    )
 
 
-def _encoded(texts: list[str], silent: NDArray[np.bool_], encoder: Encoder) -> NDArray[np.float32]:
-    """(n, d) what the encoder makes of the texts with words, and zeros for the others."""
-    spoken = [text for text, nothing in zip(texts, silent, strict=True) if not nothing]
-    given = encoder(spoken)
-    found = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float32)
-    if found.ndim != 2 or len(found) != len(spoken):
+def _encode_nonempty(texts: list[str], is_empty: NDArray[np.bool_], encoder: Encoder) -> NDArray[np.float32]:
+    """(n, d) encodings of the texts with words, and zeros for the others."""
+    nonempty = [text for text, empty in zip(texts, is_empty, strict=True) if not empty]
+    encoded = encoder(nonempty)
+    vectors = np.asarray(encoded.detach().cpu() if isinstance(encoded, Tensor) else encoded, dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(nonempty):
         raise ValueError(
-            f"encoder gave shape {found.shape} for {len(spoken)} texts; it must give (n, d), a row for each"
+            f"encoder gave shape {vectors.shape} for {len(nonempty)} texts; it must give (n, d), a row for each"
         )
-    x = np.zeros((len(texts), found.shape[1]), dtype=np.float32)
-    x[~silent] = found
+    x = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
+    x[~is_empty] = vectors
     return x
 
 
-def _check_encoded(rows: Rows, metric: Metric) -> None:
-    """Names the text whose vector cannot be compared: the search no longer knows which texts were left out."""
-    spoken = np.setdiff1d(np.arange(len(rows)), rows.empty)
-    x = rows.x[spoken]
-    bad = spoken[~np.isfinite(x).all(axis=1)]
-    if len(bad):
-        raise ValueError(f"encoder gave NaN or infinity for text {bad[0]}; drop such texts")
-    zero = spoken[~x.any(axis=1)]
+def _check_encoded(rows: TextRows, metric: Metric) -> None:
+    """Raises for a text whose vector cannot be compared, by its number among all texts."""
+    nonempty = np.setdiff1d(np.arange(len(rows)), rows.empty)
+    x = rows.x[nonempty]
+    not_finite = nonempty[~np.isfinite(x).all(axis=1)]
+    if len(not_finite):
+        raise ValueError(f"encoder gave NaN or infinity for text {not_finite[0]}; drop such texts")
+    zero = nonempty[~x.any(axis=1)]
     if metric == "cosine" and len(zero):
         raise ValueError(
             f"encoder gave zeros for text {zero[0]}, which have no direction; drop such texts or use metric='euclidean'"

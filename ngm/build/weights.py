@@ -1,4 +1,4 @@
-"""From neighbors to edges: which are kept, what they weigh, and how many a node may have."""
+"""Edges from neighbors: selection, weights and maximum degree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ngm.graph import Graph
 
 Join = Literal["union", "mutual"]
 FLOOR = 1e-6  # weight of a node's best edge where its similarity is not above 0
-_EDGES_AT_ONCE = 65_536  # edges that are Python numbers at a time
+_CHUNK_EDGES = 65_536  # edges that are Python numbers at a time
 
 
 def check_edge_options(metric: str, join: str, weight: str, max_degree: int | None) -> None:
-    """Refuses what `neighbor_graph` cannot do; called before the search, which may take long."""
+    """Checks the options of `neighbor_graph`; called before the search, which may take long."""
     if join not in ("union", "mutual"):
         raise ValueError(f"join is {join!r}; choose 'union' or 'mutual'")
     if weight not in ("similarity", "self_tuned", "binary"):
@@ -29,7 +29,7 @@ def check_edge_options(metric: str, join: str, weight: str, max_degree: int | No
 
 
 def edge_weights(similarity: Tensor, neighbor: Tensor, metric: Metric, weight: Weight) -> Tensor:
-    """Weighs each choice of a neighbor; those that are not worth an edge get 0.
+    """Weights of the chosen neighbors; 0 where there should be no edge.
 
     Args:
         similarity: (n, k) best first; minus the distance for "euclidean".
@@ -59,8 +59,10 @@ def edge_weights(similarity: Tensor, neighbor: Tensor, metric: Metric, weight: W
 def _self_tuned(distance: Tensor, neighbor: Tensor) -> Tensor:
     """exp(-d_uv^2 / (s_u s_v)); 1 where both ends coincide with their k-th neighbors."""
     scale = distance[:, -1]
-    both = scale[:, None] * scale[neighbor]  # (n, k)
-    ratio = torch.where(distance > 0, distance.square() / both, torch.zeros(()))  # d > 0 and s = 0: infinitely far
+    scale_product = scale[:, None] * scale[neighbor]  # (n, k)
+    ratio = torch.where(
+        distance > 0, distance.square() / scale_product, torch.zeros(())
+    )  # d > 0 and s = 0: infinitely far
     return (-ratio).exp()
 
 
@@ -68,14 +70,14 @@ def mutual(neighbor: Tensor) -> Tensor:
     """(n, k) whether the neighbor that a row chose chose it as well."""
     n = len(neighbor)
     rows = torch.arange(n)[:, None].expand_as(neighbor)
-    there, back = rows * n + neighbor, neighbor * n + rows
-    known = there.reshape(-1).sort().values
-    place = torch.searchsorted(known, back).clamp(max=len(known) - 1)
-    return known[place] == back
+    forward, backward = rows * n + neighbor, neighbor * n + rows
+    exists = forward.reshape(-1).sort().values
+    position = torch.searchsorted(exists, backward).clamp(max=len(exists) - 1)
+    return exists[position] == backward
 
 
-def limit_degree(graph: Graph, most: int) -> Tensor:
-    """Chooses the strongest edges such that no node has more than `most`.
+def limit_degree(graph: Graph, max_degree: int) -> Tensor:
+    """Chooses the strongest edges such that no node has more than `max_degree`.
 
     Edges are taken from the strongest down, of equals the earlier one first, and one is kept if both its ends still
     have room. What is kept depends on all that was kept before, so this is a plain loop, about as quick as rounds of
@@ -87,13 +89,13 @@ def limit_degree(graph: Graph, most: int) -> Tensor:
     >>> limit_degree(Graph.from_edges([[0, 1], [0, 2], [1, 2]], [3.0, 2.0, 1.0]), 1).tolist()
     [0]
     """
-    room = [most] * graph.num_nodes
-    kept = []
-    for edges in torch.split(torch.sort(graph.weight, descending=True, stable=True).indices, _EDGES_AT_ONCE):
+    remaining = [max_degree] * graph.num_nodes
+    selected = []
+    for edges in torch.split(torch.sort(graph.weight, descending=True, stable=True).indices, _CHUNK_EDGES):
         ends = graph.edges[edges].tolist()
         for edge, (u, v) in zip(edges.tolist(), ends, strict=True):
-            if room[u] and room[v]:
-                room[u] -= 1
-                room[v] -= 1
-                kept.append(edge)
-    return torch.tensor(kept, dtype=torch.int64).sort().values
+            if remaining[u] and remaining[v]:
+                remaining[u] -= 1
+                remaining[v] -= 1
+                selected.append(edge)
+    return torch.tensor(selected, dtype=torch.int64).sort().values

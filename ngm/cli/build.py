@@ -20,7 +20,7 @@ from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, e
 
 if TYPE_CHECKING:
     from ngm.build.summary import Summary
-    from ngm.build.text import Rows
+    from ngm.build.text import TextRows
     from ngm.build.weights import Join
     from ngm.io.tables import Table
 
@@ -71,7 +71,7 @@ def build_command(
     import scipy.sparse as sp
 
     from ngm.build.summary import summarize
-    from ngm.build.text import Rows, rows_graph
+    from ngm.build.text import TextRows, rows_graph
     from ngm.build.weights import check_edge_options
     from ngm.io.files import check_writable
     from ngm.io.graph_data import save_graph
@@ -91,7 +91,7 @@ def build_command(
         named = {"--text": text, "--columns": columns, "--id": id_column, "--label": label, "--vectors": vectors}
         reading = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
         _refuse({**named, **reading}, f"tables, and {source} is a matrix")
-        rows = Rows(read_matrix(Path(source)))
+        rows = TextRows(read_matrix(Path(source)))
     else:
         rows = _rows_of(table, text, columns, vectors, idf)
         _check_columns(table, id_column, label)
@@ -110,7 +110,7 @@ def build_command(
             seed=_SEED if seed is None else seed,
             on_step=_Percent(step),
         )
-    notes = rows.left_out() + ([] if table is None else _bad_lines(table))
+    notes = rows.skipped_texts() + ([] if table is None else _bad_lines(table))
     summary = summarize(built.graph, built.recall, time.perf_counter() - start, built.sampled)
     words = {} if rows.coverage is None else {"coverage": rows.coverage}
     save_graph(output, built.graph, table, id_column, label, {"source": source, "k": k, **words})
@@ -148,9 +148,9 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
             raise ValueError(f"{option} is for {where}; leave it out")
 
 
-def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> Rows:
+def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> TextRows:
     """The rows to compare, from the columns that were named."""
-    from ngm.build.text import Rows, text_rows
+    from ngm.build.text import TextRows, text_rows
     from ngm.io.table_columns import column_rows, column_texts
 
     if text is None and columns is None:
@@ -161,7 +161,7 @@ def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path 
         return text_rows(column_texts(table, _names(text, table)), vectors=vectors, idf=idf)
     if vectors is not None or idf:
         raise ValueError(f"{'--idf' if vectors is None else '--vectors'} is for texts; give --text")
-    return Rows(column_rows(table, _names(columns or "", table)))
+    return TextRows(column_rows(table, _names(columns or "", table)))
 
 
 def _names(given: str, table: Table) -> list[str]:

@@ -15,7 +15,7 @@ from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
     from ngm.io.run_folder import JSON
-    from ngm.report.page import Page, Section, Shown
+    from ngm.report.page import Page, ReportTable, Section
 
 _VERDICTS = {"good": "green", "bad": "red", "open": "yellow"}
 
@@ -95,7 +95,7 @@ def _section(section: Section) -> JSON:
     }
 
 
-def _table(table: Shown) -> JSON:
+def _table(table: ReportTable) -> JSON:
     rows: list[JSON] = [[_cell(cell) for cell in row] for row in (*table.rows, *table.more)]
     return {"key": table.key, "caption": table.caption, "columns": list(table.columns), "rows": rows}
 

@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ngm.diagnosis.intervals import Floats, Ids, share_of_edges
+from ngm.diagnosis.intervals import Floats, Ids, edge_fraction
 from ngm.diagnosis.records import Agreement, Estimate, Pair
 from ngm.propagation.seeds import Seeds
 
-_MOST_PAIRS = 200
-_MOST_SETS = 4096  # distinct sets of labels that all are compared with
-_CELLS_AT_ONCE = 16_000_000
+_MAX_PAIRS = 200
+_MAX_SETS = 4096  # distinct sets of labels that all are compared with
+_MAX_CELLS = 16_000_000
 
 
 def agreement(ends: Ids, seeds: Seeds, rng: np.random.Generator) -> Agreement | None:
@@ -29,18 +29,18 @@ def agreement(ends: Ids, seeds: Seeds, rng: np.random.Generator) -> Agreement | 
     first, second = sets[code[:, 0]], sets[code[:, 1]]
     agree = (np.asarray(first.multiply(second).sum(axis=1)).ravel() > 0).astype(np.float64)
     end_share = np.bincount(code.ravel(), minlength=sets.shape[0]) / code.size
-    likely = _chance_of_each(sets, end_share, rng)  # (k,)
-    share, chance = float(agree.mean()), float(end_share @ likely)
-    off = agree - share
+    chance_by_set = _chance_by_set(sets, end_share, rng)  # (k,)
+    share, chance = float(agree.mean()), float(end_share @ chance_by_set)
+    deviation = agree - share
     adjusted = None
     if chance < 1 - 1e-9:
         # chance is a figure of the same edges: (share - chance) / (1 - chance) moves with both
-        moves = likely[code].sum(axis=1) - 2 * chance
-        inner = share_of_edges(agree, off - moves * (1 - share) / (1 - chance), ends)
-        low, high = ((bound - chance) / (1 - chance) for bound in (inner.low, inner.high))
+        chance_deviation = chance_by_set[code].sum(axis=1) - 2 * chance
+        interval = edge_fraction(agree, deviation - chance_deviation * (1 - share) / (1 - chance), ends)
+        low, high = ((bound - chance) / (1 - chance) for bound in (interval.low, interval.high))
         adjusted = Estimate((share - chance) / (1 - chance), low, high)
     pairs = _pairs(first, second, seeds.classes)
-    return Agreement(len(ends), share_of_edges(agree, off, ends), chance, adjusted, pairs)
+    return Agreement(len(ends), edge_fraction(agree, deviation, ends), chance, adjusted, pairs)
 
 
 def _label_sets(seeds: Seeds, ends: Ids) -> tuple[sp.csr_array, Ids]:
@@ -49,36 +49,36 @@ def _label_sets(seeds: Seeds, ends: Ids) -> tuple[sp.csr_array, Ids]:
         label = np.zeros(len(seeds.labeled), dtype=np.int64)
         label[seeds.labeled] = seeds.values.indices  # one a row
         return sp.eye_array(seeds.values.shape[1], format="csr", dtype=np.float32), label[ends]
-    nodes, place = np.unique(ends, return_inverse=True)
-    own = seeds.values[nodes]
-    rows = np.packbits(own.toarray() > 0, axis=1)
-    _, chosen, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return own[chosen], code.ravel()[place].reshape(-1, 2)
+    nodes, inverse = np.unique(ends, return_inverse=True)
+    label_rows = seeds.values[nodes]
+    rows = np.packbits(label_rows.toarray() > 0, axis=1)
+    _, first_rows, code = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return label_rows[first_rows], code.ravel()[inverse].reshape(-1, 2)
 
 
-def _chance_of_each(sets: sp.csr_array, end_share: Floats, rng: np.random.Generator) -> Floats:
+def _chance_by_set(sets: sp.csr_array, end_share: Floats, rng: np.random.Generator) -> Floats:
     """(k,) the chance that a random end of these edges has a label in common with each set."""
     if (np.diff(sets.indptr) == 1).all() and sets.shape[0] <= sets.shape[1]:  # classes: only the same one agrees
         return end_share
     others, weight = sets, end_share
-    if sets.shape[0] > _MOST_SETS:
-        others = sets[rng.choice(sets.shape[0], _MOST_SETS, p=end_share)]
-        weight = np.full(_MOST_SETS, 1 / _MOST_SETS)
+    if sets.shape[0] > _MAX_SETS:
+        others = sets[rng.choice(sets.shape[0], _MAX_SETS, p=end_share)]
+        weight = np.full(_MAX_SETS, 1 / _MAX_SETS)
     against = others.toarray().T  # (L, at most _MOST_SETS)
-    rows = max(1, _CELLS_AT_ONCE // against.shape[1])
-    parts = [(sets[i : i + rows] @ against > 0) @ weight for i in range(0, sets.shape[0], rows)]
-    return np.concatenate(parts)
+    rows = max(1, _MAX_CELLS // against.shape[1])
+    chances = [(sets[i : i + rows] @ against > 0) @ weight for i in range(0, sets.shape[0], rows)]
+    return np.concatenate(chances)
 
 
 def _pairs(first: sp.csr_array, second: sp.csr_array, classes: NDArray[np.generic]) -> tuple[Pair, ...]:
     """Edges by pair of classes, beside what chance would give."""
     count = (first.T @ second).tocsr()
     count = (count + count.T).tocoo()  # both directions; the diagonal twice
-    ends = np.asarray((first + second).sum(axis=0)).ravel() / (2 * first.shape[0])
+    end_share = np.asarray((first + second).sum(axis=0)).ravel() / (2 * first.shape[0])
     upper = count.row <= count.col
     row, col, edges = count.row[upper], count.col[upper], count.data[upper]
     edges = np.where(row == col, edges / 2, edges)
-    expected = first.shape[0] * ends[row] * ends[col] * np.where(row == col, 1, 2)
-    order = np.lexsort((col, row, -edges))[:_MOST_PAIRS]
+    expected = first.shape[0] * end_share[row] * end_share[col] * np.where(row == col, 1, 2)
+    order = np.lexsort((col, row, -edges))[:_MAX_PAIRS]
     names = [str(c) for c in classes.tolist()]
     return tuple(Pair(names[row[i]], names[col[i]], int(edges[i]), float(expected[i])) for i in order)

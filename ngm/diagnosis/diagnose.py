@@ -1,4 +1,4 @@
-"""`diagnose`: all figures about a graph, its labels and inputs, and what to make of them."""
+"""`diagnose`: figures about a graph, its labels and inputs, with a verdict and advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.held_out import held_out
 from ngm.diagnosis.records import Diagnosis
-from ngm.diagnosis.similarity import read_table, similarity
+from ngm.diagnosis.similarity import read_inputs, similarity
 from ngm.diagnosis.structure import shape
 from ngm.graph import Graph
 from ngm.propagation.seeds import Seeds, read_seeds
@@ -29,37 +29,37 @@ def diagnose(
     *,
     seed: int = 0,
 ) -> Diagnosis:
-    """Tells whether a graph knows anything about the labels, before anything is trained.
+    """Checks whether a graph is informative about the labels, before anything is trained.
 
     Args:
         graph: Graph on n nodes. Directions are ignored; edges of weight 0 join nothing and are left out.
         y: (n,) classes, -1, None or NaN = unlabelled; (n, L) zeros and ones, a row of -1 = unlabelled, or sparse, where
             rows without an entry are unlabelled. Of shares that add up to 1, the largest is taken for the class.
-        x: (n, d) inputs, dense or sparse, if there are any: then neighbours are compared by x, and what graph and x
-            know together with what x knows alone.
+        x: (n, d) inputs, dense or sparse, if there are any: then neighbours are compared by x, and x with the graph
+            is compared with x alone.
         seed: Same seed, same figures; samples and folds are drawn with it.
 
     Returns:
         The figures, a verdict and advice; see `Diagnosis`.
 
     >>> graph = Graph.from_edges([[0, 1], [1, 2], [3, 4], [4, 5]])
-    >>> found = diagnose(graph, ["a", "a", None, "b", "b", None])
-    >>> (found.ll, found.lu, found.uu), found.agreement.share.value, found.verdict
+    >>> figures = diagnose(graph, ["a", "a", None, "b", "b", None])
+    >>> (figures.ll, figures.lu, figures.uu), figures.agreement.share.value, figures.verdict
     ((2, 2, 0), 1.0, 'unclear')
     """
     if not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it with Graph.from_edges or the like")
-    joins = graph.weight > 0
-    if not joins.all():
-        graph = Graph(graph.num_nodes, graph.edges[joins], graph.weight[joins], graph.directed)
+    positive = graph.weight > 0
+    if not positive.all():
+        graph = Graph(graph.num_nodes, graph.edges[positive], graph.weight[positive], graph.directed)
     seeds = _read_labels(graph, y)
-    table = None if x is None else read_table(x, graph.num_nodes)
+    inputs = None if x is None else read_inputs(x, graph.num_nodes)
     rng = np.random.default_rng([whole_number("seed", seed), 0xD1A6])
     ends = graph.edges.numpy()
     labeled_ends = seeds.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
     kinds = np.bincount(labeled_ends, minlength=3)
     component = graph.components()[1].numpy() if graph.num_nodes else np.zeros(0, dtype=np.int64)
-    found = Diagnosis(
+    figures = Diagnosis(
         verdict="unclear",
         reasons=[],
         advice=[],
@@ -74,28 +74,28 @@ def diagnose(
         lu=int(kinds[1]),
         uu=int(kinds[0]),
         agreement=agreement(ends[labeled_ends == 2], seeds, rng),
-        held_out=held_out(graph, seeds, component, table, rng, seed),
-        similarity=None if table is None else similarity(ends, table, rng),
+        held_out=held_out(graph, seeds, component, inputs, rng, seed),
+        similarity=None if inputs is None else similarity(ends, inputs, rng),
         shape=shape(graph, seeds.labeled, component),
     )
-    verdict, reasons = judge(found)
-    judged = replace(found, verdict=verdict, reasons=reasons)
-    return replace(judged, advice=advise(judged))
+    verdict, reasons = judge(figures)
+    with_verdict = replace(figures, verdict=verdict, reasons=reasons)
+    return replace(with_verdict, advice=advise(with_verdict))
 
 
 def _read_labels(graph: Graph, y: ArrayLike | Tensor | sp.csr_array) -> Seeds:
     """Labels as zeros and ones; of shares, the largest."""
     if y is None:
-        raise ValueError("y is None, so nothing says what the labels are; give a label per node, -1 where unlabelled")
-    given = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
-    rows = given.shape[0] if given.ndim else "no"
+        raise ValueError("y is None; give a label per node, -1 where unlabelled")
+    labels = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
+    rows = labels.shape[0] if labels.ndim else "no"
     if rows != graph.num_nodes:
         raise ValueError(f"the graph has {graph.num_nodes} nodes, y has {rows} rows; give a label or -1 per node")
-    seeds = read_seeds(given, graph.num_nodes)
+    seeds = read_seeds(labels, graph.num_nodes)
     if seeds.task != "soft":
         return seeds
     nodes = np.flatnonzero(seeds.labeled)
     label = seeds.values[nodes].toarray().argmax(axis=1)
-    ones: NDArray[np.float32] = np.ones(len(nodes), dtype=np.float32)
-    values = sp.csr_array((ones, (nodes, label)), shape=seeds.values.shape)
+    one_hot: NDArray[np.float32] = np.ones(len(nodes), dtype=np.float32)
+    values = sp.csr_array((one_hot, (nodes, label)), shape=seeds.values.shape)
     return replace(seeds, values=values, task="classes")

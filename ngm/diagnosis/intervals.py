@@ -1,4 +1,4 @@
-"""Intervals for means over edges, which are not independent: edges at one node share what is odd about it.
+"""Intervals for means over edges, which are not independent: edges at one node are correlated.
 
 The variance of a mean over edges adds up the products of deviations over all pairs of edges that have a node in common
 (Fafchamps and Gubert 2007; Aronow, Samii and Assenova 2015). Summed by node, that takes one pass over the edges.
@@ -31,8 +31,10 @@ def mean_variance(deviation: Floats, ends: Ids) -> float:
     """
     count = len(deviation)
     by_node = np.bincount(ends.ravel(), weights=np.repeat(deviation, 2))  # (nodes,)
-    alone = float(deviation @ deviation)
-    return max(float(by_node @ by_node) - alone, alone) / count**2  # an edge with itself is in it once per end
+    independent = float(deviation @ deviation)
+    return (
+        max(float(by_node @ by_node) - independent, independent) / count**2
+    )  # an edge with itself is in it once per end
 
 
 def effective_nodes(ends: Ids) -> float:
@@ -41,7 +43,7 @@ def effective_nodes(ends: Ids) -> float:
     return float(degree.sum() ** 2 / (degree @ degree))
 
 
-def share_of_edges(agree: Floats, deviation: Floats, ends: Ids) -> Estimate:
+def edge_fraction(agree: Floats, deviation: Floats, ends: Ids) -> Estimate:
     """Share of edges that agree, by Wilson's interval with as many independent edges as the variance amounts to.
 
     Args:
@@ -49,18 +51,20 @@ def share_of_edges(agree: Floats, deviation: Floats, ends: Ids) -> Estimate:
         deviation: (m,) what each edge adds to the error of the figure; `agree` less its mean, or more.
         ends: (m, 2) node ids.
     """
-    share, nodes = float(agree.mean()), effective_nodes(ends)
+    fraction, nodes = float(agree.mean()), effective_nodes(ends)
     variance = mean_variance(deviation, ends)
-    spread = share * (1 - share)
-    count = min(len(agree), nodes / 2 if spread == 0 else spread / variance)  # all alike: no spread to go by
-    return wilson(share, count, degrees=max(nodes - 1, 1.0))
+    variance_of_one = fraction * (1 - fraction)
+    count = min(
+        len(agree), nodes / 2 if variance_of_one == 0 else variance_of_one / variance
+    )  # all alike: no spread to go by
+    return wilson(fraction, count, degrees=max(nodes - 1, 1.0))
 
 
-def wilson(share: float, count: float, degrees: float = math.inf) -> Estimate:
+def wilson(fraction: float, count: float, degrees: float = math.inf) -> Estimate:
     """Wilson's interval of a share of `count` independent trials.
 
     Args:
-        share: Between 0 and 1.
+        fraction: Between 0 and 1.
         count: Number of trials, which may be a fraction.
         degrees: Of freedom, where the spread itself is estimated from few.
 
@@ -68,9 +72,11 @@ def wilson(share: float, count: float, degrees: float = math.inf) -> Estimate:
     0.50 (0.24 to 0.76)
     """
     z2 = quantile(degrees) ** 2
-    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = math.sqrt(z2 * share * (1 - share) / count + z2**2 / (4 * count**2)) / (1 + z2 / count)
-    return Estimate(share, max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half)))
+    center = (fraction + z2 / (2 * count)) / (1 + z2 / count)
+    half_width = math.sqrt(z2 * fraction * (1 - fraction) / count + z2**2 / (4 * count**2)) / (1 + z2 / count)
+    return Estimate(
+        fraction, max(0.0, min(fraction, center - half_width)), min(1.0, max(fraction, center + half_width))
+    )
 
 
 def paired_gain(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Estimate:
@@ -80,11 +86,11 @@ def paired_gain(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Estimate
     difference are no proof.
     """
     gain = float(second.mean() - first.mean())
-    up, down = float((second & ~first).sum()) + 0.5, float((first & ~second).sum()) + 0.5
+    num_gained, num_lost = float((second & ~first).sum()) + 0.5, float((first & ~second).sum()) + 0.5
     count = len(first) + 2
-    middle = (up - down) / count
-    half = quantile() * math.sqrt((up + down - (up - down) ** 2 / count) / count**2)
-    return Estimate(gain, min(gain, max(-1.0, middle - half)), max(gain, min(1.0, middle + half)))
+    center = (num_gained - num_lost) / count
+    half_width = quantile() * math.sqrt((num_gained + num_lost - (num_gained - num_lost) ** 2 / count) / count**2)
+    return Estimate(gain, min(gain, max(-1.0, center - half_width)), max(gain, min(1.0, center + half_width)))
 
 
 def quantile(degrees: float = math.inf) -> float:

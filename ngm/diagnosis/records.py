@@ -1,4 +1,4 @@
-"""What `diagnose` finds, as frozen records that turn into JSON."""
+"""Results of `diagnose`: frozen records that convert to JSON."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class Agreement:
 
 @dataclass(frozen=True)
 class WithX:
-    """What a linear model of x says of the hidden nodes, alone and where its word is the prior of Eq. 2.
+    """Accuracy of a linear model of x on the hidden nodes, alone and as the prior of Eq. 2.
 
     Attributes:
-        alone: Share of all hidden nodes that it tells from x.
-        both: Share that are told where its word for every node is spread over the graph together with the labels.
+        alone: Share of all hidden nodes that it predicts correctly from x.
+        both: Share predicted correctly when its probabilities are spread over the graph with the labels.
         gain: `both` - `alone`, node by node.
-        beyond: (alone - chance) / (1 - chance), as in `HeldOut`.
+        beyond: (alone - chance) / (1 - chance), as in `HeldOutScores`.
         across_edges: Adjusted agreement (see `Agreement`) of the classes that it predicts at the two ends of an edge,
             labelled or not; None where there is no edge, or all are of one class.
     """
@@ -85,18 +85,18 @@ class WithX:
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """What labels spread over the graph (Eq. 2) say of labelled nodes whose label was hidden in turn.
+class HeldOutScores:
+    """Accuracy of label propagation (Eq. 2) on labelled nodes that were hidden fold by fold.
 
     Attributes:
         folds: Parts that were hidden in turn.
         seeds: Labelled nodes that were hidden, and reached by the labels of others.
         unreached: Hidden nodes that no other label reaches; they are not scored.
         classes: Classes that took part: the most common 100, fewer on graphs of more than 80,000 nodes, at least 10.
-        right: Share of `seeds` whose class is told; of several labels, whose strongest label is one of theirs.
-        chance: Share that would be right if the very same answers were dealt out among these nodes at random.
-        beyond: (right - chance) / (1 - chance): 1 if all are right, 0 if the graph knows nothing.
-        with_x: What x knows alone and together with the graph; None without x.
+        right: Share of `seeds` predicted correctly; of several labels, whose strongest label is one of theirs.
+        chance: Share that would be correct if the same predictions were shuffled among these nodes.
+        beyond: (right - chance) / (1 - chance): 1 if all are correct, 0 if no more than by chance.
+        with_x: Accuracy of x alone and with the graph; None without x.
     """
 
     folds: int
@@ -118,7 +118,7 @@ class Similarity:
         pairs: Random pairs looked at.
         across_edges: Mean cosine across edges.
         random_pairs: Mean cosine of random pairs.
-        auc: Chance that an edge is more alike than a random pair; 0.5 if x knows nothing of the edges.
+        auc: Chance that an edge is more alike than a random pair; 0.5 if x is unrelated to the edges.
     """
 
     edges: int
@@ -153,7 +153,7 @@ class Weights:
         low: Smallest.
         median: Half of them lie below.
         high: Largest.
-        at_floor: Share of edges at or below the floor of `knn_graph`, so joined for want of anything better.
+        at_floor: Share of edges at or below the floor of `knn_graph`, so between nodes that are hardly similar.
         top_share: Share of the total weight on the heaviest 1 % of edges.
     """
 
@@ -237,7 +237,7 @@ class Diagnosis:
     lu: int
     uu: int
     agreement: Agreement | None
-    held_out: HeldOut | None
+    held_out: HeldOutScores | None
     similarity: Similarity | None
     shape: Shape
 
@@ -257,7 +257,7 @@ class Diagnosis:
 
 def _plain(value: object) -> JSON:
     if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     return cast(JSON, value)

@@ -22,23 +22,23 @@ def shape(graph: Graph, labeled: NDArray[np.bool_], component: Ids) -> Shape:
         component: (n,) component of each node, from `Graph.components`.
     """
     degree, edges = graph.degree.numpy(), graph.edges.numpy()
-    alone_seeds = np.flatnonzero((degree == 0) & labeled)
+    isolated_seeds = np.flatnonzero((degree == 0) & labeled)
     sizes = np.bincount(component)
-    joined = sizes > 1
-    unseeded = joined & (np.bincount(component, weights=labeled) == 0)
-    top = np.argsort(-degree, kind="stable")[:5]
+    nontrivial = sizes > 1
+    unseeded = nontrivial & (np.bincount(component, weights=labeled) == 0)
+    largest_degree = np.argsort(-degree, kind="stable")[:5]
     return Shape(
         isolated=int((degree == 0).sum()),
-        isolated_seeds=len(alone_seeds),
-        isolated_seed_rows=tuple(alone_seeds[:5].tolist()),
-        components=int(joined.sum()),
-        largest=int(sizes[joined].max(initial=0)),
+        isolated_seeds=len(isolated_seeds),
+        isolated_seed_rows=tuple(isolated_seeds[:5].tolist()),
+        components=int(nontrivial.sum()),
+        largest=int(sizes[nontrivial].max(initial=0)),
         unseeded=int(unseeded.sum()),
         unseeded_nodes=int(sizes[unseeded].sum()),
-        unseeded_places=_places(unseeded, sizes, component, degree),
+        unseeded_places=_unseeded_places(unseeded, sizes, component, degree),
         within_hops=_within_hops(edges, labeled),
         degrees=histogram(degree),
-        hubs=tuple(Place(int(row), int(degree[row])) for row in top if degree[row]),
+        hubs=tuple(Place(int(row), int(degree[row])) for row in largest_degree if degree[row]),
         hub_share=_hub_share(edges, degree),
         weights=_weights(graph.weight.numpy()),
     )
@@ -51,14 +51,14 @@ def histogram(degree: Ids) -> tuple[Bin, ...]:
     [(0, 0, 1), (1, 1, 2), (2, 3, 1), (4, 7, 1)]
     """
     level = np.zeros(len(degree), dtype=np.int64)
-    some = degree > 0
-    level[some] = np.frexp(degree[some].astype(np.float64))[1]  # number of binary digits
+    positive = degree > 0
+    level[positive] = np.frexp(degree[positive].astype(np.float64))[1]  # number of binary digits
     counts = np.bincount(level, minlength=1)
     bounds = [(0, 0)] + [(2 ** (i - 1), 2**i - 1) for i in range(1, len(counts))]
     return tuple(Bin(low, high, int(count)) for (low, high), count in zip(bounds, counts, strict=True))
 
 
-def _places(unseeded: NDArray[np.bool_], sizes: Ids, component: Ids, degree: Ids) -> tuple[Place, ...]:
+def _unseeded_places(unseeded: NDArray[np.bool_], sizes: Ids, component: Ids, degree: Ids) -> tuple[Place, ...]:
     """Of the largest three components without a seed, the node of most edges and the number of nodes."""
     largest = np.flatnonzero(unseeded)[np.argsort(-sizes[unseeded], kind="stable")[:3]]
     members = [np.flatnonzero(component == c) for c in largest]
@@ -67,15 +67,15 @@ def _places(unseeded: NDArray[np.bool_], sizes: Ids, component: Ids, degree: Ids
 
 def _within_hops(edges: Ids, labeled: NDArray[np.bool_]) -> tuple[float, float, float]:
     """Share of the unlabelled nodes within 1, 2 and 3 hops of a seed; 0 where every node is labelled."""
-    near, shares = labeled.copy(), []
+    reached, fractions = labeled.copy(), []
     unlabeled = max(int((~labeled).sum()), 1)
     u, v = edges[:, 0], edges[:, 1]
     for _ in range(_HOPS):
-        before = near.copy()
-        near[v[before[u]]] = True
-        near[u[before[v]]] = True
-        shares.append(float((near & ~labeled).sum() / unlabeled))
-    return shares[0], shares[1], shares[2]
+        previous = reached.copy()
+        reached[v[previous[u]]] = True
+        reached[u[previous[v]]] = True
+        fractions.append(float((reached & ~labeled).sum() / unlabeled))
+    return fractions[0], fractions[1], fractions[2]
 
 
 def _hub_share(edges: Ids, degree: Ids) -> float:

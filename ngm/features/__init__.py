@@ -9,9 +9,9 @@ features      `Features`: one of these, or the texts themselves; fitted, kept in
 """
 
 from ngm.choices import How
-from ngm.features.feature_rows import Made, Odd, X
+from ngm.features.feature_rows import FeatureRows, RowIssue, X
 from ngm.features.features import Features, Read
 from ngm.features.node_inputs import Nodes
 from ngm.features.text_vectors import TextVectors
 
-__all__ = ["Features", "How", "Made", "Nodes", "Odd", "Read", "TextVectors", "X"]
+__all__ = ["FeatureRows", "Features", "How", "Nodes", "Read", "RowIssue", "TextVectors", "X"]

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.features.feature_rows import Made, Odd
+from ngm.features.feature_rows import FeatureRows, RowIssue
 from ngm.io.run_folder import JSON
 from ngm.io.table_columns import row_numbers
 from ngm.io.tables import Table
 from ngm.io.tables.stream import Holds
 
-MOST_CATEGORIES = 100
+MAX_CATEGORIES = 100
 _MOSTLY = 0.8  # numbers among texts, from which on the others look like mistakes
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?")
 _COMMAS = re.compile(r"[+-]?([0-9]+,[0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*)?)")  # 0,5 and 1,234,567.8
@@ -45,7 +45,7 @@ class Column:
     width: int = 1
     categories: list[str] = field(default_factory=list)
 
-    def read(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[Odd]]:
+    def read(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[RowIssue]]:
         """(n, d) what the column is in rows of x, and what is odd about some rows."""
         if self.holds == "text":
             return self._one_hot(table, first)
@@ -54,17 +54,17 @@ class Column:
             return numbers, []
         return (numbers - self.mean) / self.deviation, []
 
-    def _one_hot(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[Odd]]:
+    def _one_hot(self, table: Table, first: int) -> tuple[NDArray[np.float64], list[RowIssue]]:
         values = _texts(table, self.name, first)
-        place = {text: i for i, text in enumerate(self.categories)}
-        found = np.array([place.get(text, -1) if text is not None else -2 for text in values], dtype=np.int64)
-        out = np.zeros((len(values), len(self.categories)))
-        known = np.flatnonzero(found >= 0)
-        out[known, found[known]] = 1
+        index = {text: i for i, text in enumerate(self.categories)}
+        codes = np.array([index.get(text, -1) if text is not None else -2 for text in values], dtype=np.int64)
+        one_hot = np.zeros((len(values), len(self.categories)))
+        known_rows = np.flatnonzero(codes >= 0)
+        one_hot[known_rows, codes[known_rows]] = 1
         none = f"they are none of its {len(self.categories):,} categories"
-        said = {-1: f"have a value in {self.name!r} that no training row has", -2: f"have no value in {self.name!r}"}
-        odd = [Odd(np.flatnonzero(found == mark) + first, why, none) for mark, why in said.items()]
-        return out, [some for some in odd if len(some.rows)]
+        reasons = {-1: f"have a value in {self.name!r} that no training row has", -2: f"have no value in {self.name!r}"}
+        issues = [RowIssue(np.flatnonzero(codes == mark) + first, reason, none) for mark, reason in reasons.items()]
+        return one_hot, [some for some in issues if len(some.rows)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Columns:
     @classmethod
     def fit(cls, table: Table, names: Sequence[str]) -> Columns:
         """Looks at all rows, labelled or not."""
-        return cls([_fitted(table, name) for name in names])
+        return cls([_fit_column(table, name) for name in names])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,11 +93,11 @@ class Columns:
         """What each column must hold."""
         return {part.name: part.holds for part in self.parts}
 
-    def read(self, table: Table, first: int = 0) -> Made:
+    def read(self, table: Table, first: int = 0) -> FeatureRows:
         """(n, d) float32."""
-        read = [part.read(table, first) for part in self.parts]
-        x = np.concatenate([numbers for numbers, _ in read], axis=1).astype(np.float32)
-        return Made(x, [odd for _, some in read for odd in some])
+        results = [part.read(table, first) for part in self.parts]
+        x = np.concatenate([numbers for numbers, _ in results], axis=1).astype(np.float32)
+        return FeatureRows(x, [issue for _, column_issues in results for issue in column_issues])
 
     def as_json(self) -> dict[str, JSON]:
         """For `features.json`."""
@@ -113,39 +113,41 @@ class Columns:
         return cls([Column(**part) for part in cast("list[dict[str, JSON]]", content["columns"])])  # type: ignore[arg-type]
 
 
-def _fitted(table: Table, name: str) -> Column:
+def _fit_column(table: Table, name: str) -> Column:
     values = table.column(name)
-    there = [value for value in values.tolist() if value is not None]
-    if values.dtype.kind in "OUT" and there and all(isinstance(value, str) for value in there):
+    present = [value for value in values.tolist() if value is not None]
+    if values.dtype.kind in "OUT" and present and all(isinstance(value, str) for value in present):
         _check_stray(table, name, values.tolist())
-        return Column(name, "text", categories=_categories(table, name, there))
+        return Column(name, "text", categories=_categories(table, name, present))
     numbers = _numbers(table, name, 0)
     if values.dtype.kind == "O":
         return Column(name, "numbers", width=numbers.shape[1])
     deviation = float(numbers.std())
     if not deviation:
-        said = f"column {name!r} of {table.name} has {values[0]} in all rows, which tells nothing; leave it out"
-        warnings.warn(said, UserWarning, stacklevel=5)
+        message = (
+            f"column {name!r} of {table.name} has {values[0]} in all rows, so it carries no information; leave it out"
+        )
+        warnings.warn(message, UserWarning, stacklevel=5)
     return Column(name, "number", float(numbers.mean()), deviation or 1.0)
 
 
 def _check_stray(table: Table, name: str, values: Sequence[str | None]) -> None:
     """Refuses a column of numbers that is a column of texts for the sake of a few; 007 is no number."""
-    said = {row: value.strip() for row, value in enumerate(values) if value is not None}
-    stray = [row for row, value in said.items() if not _NUMBER.fullmatch(value)]
-    others = sum(not _COMMAS.fullmatch(said[row]) for row in stray)
-    if stray and len(said) - others >= _MOSTLY * len(said):
+    texts = {row: value.strip() for row, value in enumerate(values) if value is not None}
+    stray = [row for row, value in texts.items() if not _NUMBER.fullmatch(value)]
+    num_texts = sum(not _COMMAS.fullmatch(texts[row]) for row in stray)
+    if stray and len(texts) - num_texts >= _MOSTLY * len(texts):
         raise ValueError(
             f"column {name!r} of {table.name} holds {_short(values[stray[0]])} in row {stray[0]}, which is not a "
             "number; mend it, or leave the column out"
         )
 
 
-def _categories(table: Table, name: str, there: list[str]) -> list[str]:
-    different = sorted(set(there))
-    if len(different) > MOST_CATEGORIES:
+def _categories(table: Table, name: str, present: list[str]) -> list[str]:
+    different = sorted(set(present))
+    if len(different) > MAX_CATEGORIES:
         raise ValueError(
-            f"column {name!r} of {table.name} holds {len(different):,} different texts, and at most {MOST_CATEGORIES} "
+            f"column {name!r} of {table.name} holds {len(different):,} different texts, and at most {MAX_CATEGORIES} "
             "can be categories; leave it out, or read it as text"
         )
     return different
@@ -154,42 +156,42 @@ def _categories(table: Table, name: str, there: list[str]) -> list[str]:
 def _numbers(table: Table, name: str, first: int, trained: Column | None = None) -> NDArray[np.float64]:
     """(n, 1) numbers, or (n, d) where the column holds lists; as in training, if that is known."""
     values = table.column(name)
-    there = [v.tolist() if isinstance(v, np.ndarray) else v for v in values.tolist()]
-    gaps = np.array([row for row, v in enumerate(there) if _is_gap(v)], dtype=np.int64)
+    items = [v.tolist() if isinstance(v, np.ndarray) else v for v in values.tolist()]
+    gaps = np.array([row for row, v in enumerate(items) if _is_gap(v)], dtype=np.int64)
     if len(gaps):
-        raise _missing(table, name, "no number", gaps + first)
+        raise _missing_error(table, name, "no number", gaps + first)
     try:
-        numbers = np.array(there, dtype=np.float64) if values.dtype.kind in "biufO" else np.zeros(())
+        numbers = np.array(items, dtype=np.float64) if values.dtype.kind in "biufO" else np.zeros(())
     except (ValueError, TypeError):
         numbers = np.zeros(())
     width = int(numbers[:1].size) if numbers.ndim == 2 else 0
-    wanted = width if trained is None else trained.width if trained.holds == "numbers" else 0
-    if numbers.ndim not in (1, 2) or width != wanted or any(isinstance(v, str) for v in there):
-        raise _no_number(table, name, there, first, trained)
-    numbers = numbers.reshape(len(there), -1)
+    expected_width = width if trained is None else trained.width if trained.holds == "numbers" else 0
+    if numbers.ndim not in (1, 2) or width != expected_width or any(isinstance(v, str) for v in items):
+        raise _not_a_number_error(table, name, items, first, trained)
+    numbers = numbers.reshape(len(items), -1)
     infinite = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
     if len(infinite):
-        raise _missing(table, name, "infinity or a gap", infinite + first)
+        raise _missing_error(table, name, "infinity or a gap", infinite + first)
     return numbers
 
 
-def _missing(table: Table, name: str, what: str, rows: NDArray[np.int64]) -> ValueError:
+def _missing_error(table: Table, name: str, kind: str, rows: NDArray[np.int64]) -> ValueError:
     return ValueError(
-        f"column {name!r} of {table.name} has {what} in {row_numbers(rows)}; fill in what is missing, or drop such rows"
+        f"column {name!r} of {table.name} has {kind} in {row_numbers(rows)}; fill in what is missing, or drop such rows"
     )
 
 
-def _no_number(table: Table, name: str, there: list[object], first: int, trained: Column | None) -> ValueError:
+def _not_a_number_error(table: Table, name: str, items: list[object], first: int, trained: Column | None) -> ValueError:
     """The error for a value that is not of the kind or width wanted."""
-    one = _width(there[0]) if trained is None else 0 if trained.holds == "number" else trained.width
-    row = next((row for row, value in enumerate(there) if _width(value) < 0 or _width(value) != one), 0)
-    wanted, remedy = "a number or a list of numbers as long as the others", "choose another"
+    width = _width(items[0]) if trained is None else 0 if trained.holds == "number" else trained.width
+    row = next((row for row, value in enumerate(items) if _width(value) < 0 or _width(value) != width), 0)
+    expected, remedy = "a number or a list of numbers as long as the others", "choose another"
     if trained is not None:
-        wanted = "a number" if trained.holds == "number" else f"a list of {trained.width:,} numbers"
+        expected = "a number" if trained.holds == "number" else f"a list of {trained.width:,} numbers"
         remedy = "it was that in training"
-    held = _short(there[row])
+    content = _short(items[row])
     return ValueError(
-        f"column {name!r} of {table.name} holds {held} in row {row + first}, which is not {wanted}; {remedy}"
+        f"column {name!r} of {table.name} holds {content} in row {row + first}, which is not {expected}; {remedy}"
     )
 
 
@@ -204,17 +206,17 @@ def _width(value: object) -> int:
 
 def _texts(table: Table, name: str, first: int) -> list[str | None]:
     values = table.column(name)
-    there = [_written(value) for value in values.tolist()]
-    for row, value in enumerate(there):
+    texts = [_as_text(value) for value in values.tolist()]
+    for row, value in enumerate(texts):
         if value is not None and not isinstance(value, str):
             raise ValueError(
                 f"column {name!r} of {table.name} holds {_short(value)} in row {row + first}, which is not a text; "
                 "it was that in training"
             )
-    return cast("list[str | None]", there)
+    return cast("list[str | None]", texts)
 
 
-def _written(value: object) -> object:
+def _as_text(value: object) -> object:
     """Truth as a text file has it."""
     return ("true" if value else "false") if isinstance(value, bool) else value
 
@@ -224,5 +226,5 @@ def _is_gap(value: object) -> bool:
 
 
 def _short(value: object) -> str:
-    said = str(value) if isinstance(value, date) else repr(value)
-    return said if len(said) <= 30 else f"{said[:27]}..."
+    text = str(value) if isinstance(value, date) else repr(value)
+    return text if len(text) <= 30 else f"{text[:27]}..."

@@ -1,4 +1,4 @@
-"""Rows made from a table, and what is odd about some of them."""
+"""Rows made from a table, and issues of some of them."""
 
 from __future__ import annotations
 
@@ -11,57 +11,59 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 X: TypeAlias = "list[str] | NDArray[np.float32] | sp.csr_array"
-NOTHING = "what is predicted for them rests on nothing"
+NO_INPUT = "what is predicted for them rests on nothing"
 
 
 @dataclass(frozen=True, eq=False)
-class Odd:
-    """Some rows of which something is to be said.
+class RowIssue:
+    """An issue that some rows have.
 
     Args:
         rows: (o,) their numbers.
-        have: What they have or lack, in words that follow "3 of 8 rows ".
-        so: What becomes of them, in words.
+        condition: What they have or lack; follows "3 of 8 rows " in the message.
+        consequence: What happens to them.
     """
 
     rows: NDArray[np.int64]
-    have: str
-    so: str
+    condition: str
+    consequence: str
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class FeatureRows:
     """Rows for a network.
 
     Args:
         x: n texts, or (n, d) numbers, dense or sparse.
-        odd: What is to be said of some of them.
+        issues: Issues of some of them.
     """
 
     x: X
-    odd: list[Odd] = field(default_factory=list)
+    issues: list[RowIssue] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.x) if isinstance(self.x, list) else int(self.x.shape[0])
 
-    def warn(self, things: str = "rows", stacklevel: int = 3) -> X:
-        """The rows themselves; warns of what is odd."""
-        for odd in self.odd:
-            some = odd_rows(len(odd.rows), len(self), odd.rows.tolist(), things, odd.have, odd.so)
-            warnings.warn(some, UserWarning, stacklevel=stacklevel)
+    def warn(self, item_name: str = "rows", stacklevel: int = 3) -> X:
+        """Returns the rows; warns of each issue."""
+        for issue in self.issues:
+            message = format_issue(
+                len(issue.rows), len(self), issue.rows.tolist(), item_name, issue.condition, issue.consequence
+            )
+            warnings.warn(message, UserWarning, stacklevel=stacklevel)
         return self.x
 
 
-def odd_rows(count: int, total: int, first: list[object], things: str, have: str, so: str) -> str:
-    """A sentence on some rows, the first three of them by number or name.
+def format_issue(count: int, total: int, first: list[object], item_name: str, have: str, consequence: str) -> str:
+    """Formats an issue, with the first three rows by number or name.
 
-    >>> odd_rows(4, 9, [2, 3, 5, 7], "rows", "have no word", "they are zeros")
+    >>> format_issue(4, 9, [2, 3, 5, 7], "rows", "have no word", "they are zeros")
     '4 of 9 rows have no word (rows 2, 3, 5, ...); they are zeros'
     """
-    shown = ", ".join(str(row) for row in first[:3]) + (", ..." if count > 3 else "")
-    name = "node" if things == "nodes" else "row"
-    return f"{count:,} of {total:,} {things} {have} ({name}{'s' if count > 1 else ''} {shown}); {so}"
+    listed = ", ".join(str(row) for row in first[:3]) + (", ..." if count > 3 else "")
+    name = "node" if item_name == "nodes" else "row"
+    return f"{count:,} of {total:,} {item_name} {have} ({name}{'s' if count > 1 else ''} {listed}); {consequence}"
 
 
 def empty_rows(x: sp.csr_array | NDArray[np.float32]) -> NDArray[np.int64]:

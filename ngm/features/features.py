@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ngm._spelling import nearest
 from ngm.features.columns import Columns
-from ngm.features.feature_rows import Made, X
+from ngm.features.feature_rows import FeatureRows, X
 from ngm.features.node_inputs import Nodes
 from ngm.features.text_vectors import TextVectors
 from ngm.features.tfidf import Words
@@ -29,7 +29,7 @@ FORMAT, VERSION = "ngm-features", 1
 _JSON, _ARRAYS = "features.json", "features.safetensors"
 
 
-class Part(Protocol):
+class FeaturePart(Protocol):
     """One way to read a table."""
 
     @property
@@ -44,7 +44,7 @@ class Part(Protocol):
     def holds(self) -> dict[str, Holds]:
         """What each column must hold."""
 
-    def read(self, table: Table, first: int = 0) -> Made:
+    def read(self, table: Table, first: int = 0) -> FeatureRows:
         """X of a table whose first row has this number."""
 
     def as_json(self) -> dict[str, JSON]:
@@ -66,9 +66,9 @@ class Strings:
         """What each column must hold."""
         return dict.fromkeys(self.names, "text")
 
-    def read(self, table: Table, first: int = 0) -> Made:
+    def read(self, table: Table, first: int = 0) -> FeatureRows:
         """N texts."""
-        return Made(column_texts(table, self.names))
+        return FeatureRows(column_texts(table, self.names))
 
     def as_json(self) -> dict[str, JSON]:
         """For `features.json`."""
@@ -103,7 +103,7 @@ class Features:
     """
 
     kind: Read
-    part: Part
+    part: FeaturePart
 
     @classmethod
     def fit(
@@ -148,7 +148,7 @@ class Features:
             vectors = TextVectors.fit(text, encoders)
             return cls(read, vectors), vectors.read(rows, progress=progress).warn()
         if read == "text":
-            part: Part = Strings(tuple(text))
+            part: FeaturePart = Strings(tuple(text))
         else:
             part = Words.fit(rows, text) if read == "words" else Columns.fit(rows, columns)
         return cls(read, part), part.read(rows).warn()
@@ -189,7 +189,7 @@ class Features:
         """
         return self.part.read(table).warn()
 
-    def read(self, table: Table, first: int = 0) -> Made:
+    def read(self, table: Table, first: int = 0) -> FeatureRows:
         """The same without warnings: x, and what there is to say of some rows.
 
         Args:
@@ -227,7 +227,7 @@ class Features:
             raise ValueError(f"{file} is damaged ({error}); train again") from None
 
 
-_OPENED: dict[Read, Callable[[Mapping[str, JSON], Mapping[str, Tensor]], Part]] = {
+_OPENED: dict[Read, Callable[[Mapping[str, JSON], Mapping[str, Tensor]], FeaturePart]] = {
     "text": Strings.from_json,
     "words": Words.from_json,
     "vectors": TextVectors.from_json,
@@ -239,7 +239,7 @@ _OPENED: dict[Read, Callable[[Mapping[str, JSON], Mapping[str, Tensor]], Part]] 
 def _has_arrays(kind: Read, content: Mapping[str, JSON]) -> bool:
     """Whether there is a file of arrays: not where all encoders are known by their names."""
     if kind == "vectors":
-        return any(one["encoder"] in FITTED for one in cast("list[dict[str, JSON]]", content["encoders"]))
+        return any(encoder["encoder"] in FITTED for encoder in cast("list[dict[str, JSON]]", content["encoders"]))
     return kind in ("words", "graph")
 
 
@@ -253,23 +253,23 @@ def _check(
     encoders: Sequence[Encoder],
 ) -> None:
     """Refuses what is missing, and what would quietly do nothing."""
-    known = get_args(Read)
-    if read not in known:
-        raise ValueError(f"read is {read!r}{nearest(read, known)}; choose from {', '.join(known)}")
+    choices = get_args(Read)
+    if read not in choices:
+        raise ValueError(f"read is {read!r}{nearest(read, choices)}; choose from {', '.join(choices)}")
     needs = {"text": "text", "words": "text", "vectors": "text", "columns": "columns", "graph": "graph"}[read]
-    given = {"text": bool(text), "columns": bool(columns), "graph": graph is not None}
-    if not given[needs]:
+    is_given = {"text": bool(text), "columns": bool(columns), "graph": graph is not None}
+    if not is_given[needs]:
         raise ValueError(f"read is {read!r} and {needs} is not given; give {needs}=")
     if needs != "graph" and table is None:
         raise ValueError(f"read is {read!r} and there is no table; give one")
     for name in ("text", "columns"):
-        if given[name] and name != needs:
+        if is_given[name] and name != needs:
             raise ValueError(f"{name} is given, but read is {read!r}; leave it out")
     if how is not None and read != "graph":
         raise ValueError(f"how is {how!r}, but it is for read='graph'; leave it out")
     if bool(encoders) != (read == "vectors"):
         need = "give encoders=" if read == "vectors" else "encoders are for read='vectors'; leave them out"
         raise ValueError(f"read is {read!r} and there are {len(encoders)} encoders; {need}")
-    twice = sorted({name for name in (*text, *columns) if (*text, *columns).count(name) > 1})
-    if twice:
-        raise ValueError(f"column {twice[0]!r} is named twice; name each once")
+    repeated = sorted({name for name in (*text, *columns) if (*text, *columns).count(name) > 1})
+    if repeated:
+        raise ValueError(f"column {repeated[0]!r} is named twice; name each once")

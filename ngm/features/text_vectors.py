@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.features.feature_rows import NOTHING, Made, Odd, empty_rows
+from ngm.features.feature_rows import NO_INPUT, FeatureRows, RowIssue, empty_rows
 from ngm.io.run_folder import JSON
 from ngm.io.table_columns import column_texts
 from ngm.io.tables import Table
@@ -40,9 +40,9 @@ class Description:
     @classmethod
     def of(cls, encoder: Encoder) -> Description:
         """Of an encoder that is open already."""
-        made = cls(encoder.as_json(), encoder.arrays(), encoder.width)
-        made.__dict__["encoder"] = encoder  # the value of the cached property
-        return made
+        description = cls(encoder.as_json(), encoder.arrays(), encoder.width)
+        description.__dict__["encoder"] = encoder  # the value of the cached property
+        return description
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class TextVectors:
         """What each column must hold."""
         return dict.fromkeys(self.names, "text")
 
-    def read(self, table: Table, first: int = 0, progress: OnTexts | None = None) -> Made:
+    def read(self, table: Table, first: int = 0, progress: OnTexts | None = None) -> FeatureRows:
         """(n, d) float32.
 
         Args:
@@ -93,7 +93,7 @@ class TextVectors:
         texts = column_texts(table, self.names)
         x = np.concatenate([part.encoder.encode(texts, progress) for part in self.encoders], axis=1)
         silent = empty_rows(x)
-        return Made(x, [Odd(silent + first, "have no known word", NOTHING)] if len(silent) else [])
+        return FeatureRows(x, [RowIssue(silent + first, "have no known word", NO_INPUT)] if len(silent) else [])
 
     def views(self, x: NDArray[np.float32], texts: Sequence[str]) -> dict[str, NDArray[np.float32] | sp.csr_array]:
         """What teachers look at beside x: the vectors of the first encoder by themselves, and all words of a text.
@@ -107,8 +107,8 @@ class TextVectors:
 
     def as_json(self) -> dict[str, JSON]:
         """For `features.json`."""
-        found = [{**part.content, "width": part.width} for part in self.encoders]
-        return {"text": list(self.names), "encoders": cast("list[JSON]", found)}
+        encoders = [{**part.content, "width": part.width} for part in self.encoders]
+        return {"text": list(self.names), "encoders": cast("list[JSON]", encoders)}
 
     def arrays(self) -> dict[str, Tensor]:
         """For `features.safetensors`: those of each encoder, by its place."""
@@ -122,7 +122,11 @@ class TextVectors:
     def from_json(cls, content: Mapping[str, JSON], arrays: Mapping[str, Tensor]) -> TextVectors:
         """Takes back what was kept; nothing is fetched yet."""
         parts = []
-        for i, one in enumerate(cast("list[dict[str, JSON]]", content["encoders"])):
-            own = {n.removeprefix(f"{i}."): a.numpy() for n, a in arrays.items() if n.startswith(f"{i}.")}
-            parts.append(Description({k: v for k, v in one.items() if k != "width"}, own, cast(int, one["width"])))
+        for i, encoder in enumerate(cast("list[dict[str, JSON]]", content["encoders"])):
+            encoder_arrays = {n.removeprefix(f"{i}."): a.numpy() for n, a in arrays.items() if n.startswith(f"{i}.")}
+            parts.append(
+                Description(
+                    {k: v for k, v in encoder.items() if k != "width"}, encoder_arrays, cast(int, encoder["width"])
+                )
+            )
         return cls(tuple(cast("list[str]", content["text"])), tuple(parts))

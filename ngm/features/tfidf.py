@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
-from ngm.features.feature_rows import NOTHING, Made, Odd, empty_rows
+from ngm.features.feature_rows import NO_INPUT, FeatureRows, RowIssue, empty_rows
 from ngm.io.run_folder import JSON
 from ngm.io.table_columns import column_texts
 from ngm.io.tables import Table
@@ -63,12 +63,12 @@ class Words:
         vectorizer.idf_ = self.idf
         return vectorizer
 
-    def read(self, table: Table, first: int = 0) -> Made:
+    def read(self, table: Table, first: int = 0) -> FeatureRows:
         """(n, d) sparse rows of length 1; zeros where a text has no known word."""
         x = sp.csr_array(self._fitted.transform(column_texts(table, self.names)))
-        silent = empty_rows(x)
-        odd = [Odd(silent + first, "have no word of the vocabulary", NOTHING)] if len(silent) else []
-        return Made(x, odd)
+        empty = empty_rows(x)
+        issues = [RowIssue(empty + first, "have no word of the vocabulary", NO_INPUT)] if len(empty) else []
+        return FeatureRows(x, issues)
 
     def as_json(self) -> dict[str, JSON]:
         """For `features.json`."""

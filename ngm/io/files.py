@@ -38,8 +38,8 @@ class DiskFullError(OSError):
 @contextmanager
 def file_written_whole(path: Path) -> Iterator[Path]:
     """Gives a temporary name beside `path`; on success it takes the place of `path`, else it is removed."""
-    part = beside(path, "part")
-    with failures_named(path, part):
+    part = temporary_path(path, "part")
+    with name_failures(path, part):
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(path)
         try:
@@ -61,9 +61,9 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
     if is_temporary(folder) and folder.is_dir() and not any(folder.iterdir()):
         yield folder  # a folder that is itself on its way to its name
         return
-    part = beside(folder, "part")
+    part = temporary_path(folder, "part")
     check_writable(folder)
-    with failures_named(folder, part):
+    with name_failures(folder, part):
         remove_leftovers(folder)
         if folder.exists() and not (folder.is_dir() and ((folder / marker).exists() or not any(folder.iterdir()))):
             raise FileExistsError(f"{folder} exists and has no {marker}; name a new or empty folder")
@@ -72,19 +72,19 @@ def folder_written_whole(folder: Path, marker: str) -> Iterator[Path]:
         try:
             part.mkdir()  # in here, since Ctrl-C may come as soon as it is there
             yield part
-            _take_place(part, folder)
+            _replace_folder(part, folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
-def _take_place(part: Path, folder: Path) -> None:
+def _replace_folder(part: Path, folder: Path) -> None:
     """Puts the new folder where the old one is; `part` may then be the old one."""
     if not folder.exists():
         part.replace(folder)
         return
     if _exchange(part, folder):
         return
-    old = beside(folder, "old")  # where the system cannot exchange two names in one step
+    old = temporary_path(folder, "old")  # where the system cannot exchange two names in one step
     shutil.rmtree(old, ignore_errors=True)
     folder.replace(old)  # not deleted before the new one is there
     try:
@@ -95,17 +95,17 @@ def _take_place(part: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swaps two names in one step; False where the system or the disk cannot."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
-    done: int = rename(_CURRENT_FOLDER, os.fsencode(one), _CURRENT_FOLDER, os.fsencode(other), _EXCHANGE)
-    return done == 0
+    status: int = rename(_CURRENT_FOLDER, os.fsencode(first), _CURRENT_FOLDER, os.fsencode(second), _EXCHANGE)
+    return status == 0
 
 
-def beside(path: Path, ending: str) -> Path:
+def temporary_path(path: Path, ending: str) -> Path:
     """A hidden name in the same folder, for what is on its way to `path`; it names this process and its machine.
 
     Args:
@@ -124,7 +124,7 @@ def _host() -> str:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether the name is one that `beside` gives, to this process or to another."""
+    """Whether the name is one that `temporary_path` gives, to this process or to another."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
@@ -152,9 +152,9 @@ def _remove_leftover(leftover: Path, name: str | None = None) -> None:
         return
     if name is not None and match["name"] != name:
         return
-    whole = leftover.with_name(match["name"])
-    if match["ending"] == "old" and not whole.exists():
-        leftover.replace(whole)
+    target = leftover.with_name(match["name"])
+    if match["ending"] == "old" and not target.exists():
+        leftover.replace(target)
     elif leftover.is_dir():
         shutil.rmtree(leftover, ignore_errors=True)
     else:
@@ -163,9 +163,9 @@ def _remove_leftover(leftover: Path, name: str | None = None) -> None:
 
 def remove_folder(folder: Path) -> None:
     """Removes a folder so that it is whole or gone under its name, whenever the process is killed."""
-    gone = beside(folder, "part")
-    folder.replace(gone)
-    shutil.rmtree(gone)
+    renamed = temporary_path(folder, "part")
+    folder.replace(renamed)
+    shutil.rmtree(renamed)
 
 
 def _is_alive(pid: int) -> bool:
@@ -182,7 +182,7 @@ def _is_alive(pid: int) -> bool:
 
 
 @contextmanager
-def failures_named(path: Path, part: Path | None = None) -> Iterator[None]:
+def name_failures(path: Path, part: Path | None = None) -> Iterator[None]:
     """Says in one line which file or folder could not be written, where the disk is full or not to be written to.
 
     Args:
@@ -196,7 +196,7 @@ def failures_named(path: Path, part: Path | None = None) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise _disk_full(path) from None
-        if error.errno in _REFUSED and _is_of(error, part or path):
+        if error.errno in _REFUSED and _concerns(error, part or path):
             raise _not_writable(path, str(error.strerror)) from None
         raise
 
@@ -208,12 +208,12 @@ def _disk_full(path: Path) -> DiskFullError:
     )
 
 
-def _is_of(error: OSError, part: Path) -> bool:
+def _concerns(error: OSError, part: Path) -> bool:
     """Whether an error names the temporary file, something in it, or a folder that it is to be in."""
     if not isinstance(error.filename, str):
         return False
-    named = Path(error.filename)
-    return named == part or part in named.parents or named in part.parents
+    error_path = Path(error.filename)
+    return error_path == part or part in error_path.parents or error_path in part.parents
 
 
 def check_writable(path: Path) -> None:
@@ -228,8 +228,8 @@ def check_writable(path: Path) -> None:
             raise _not_writable(path, f"{folder} is read-only")
 
 
-def _not_writable(path: Path, why: str) -> PermissionError:
-    return PermissionError(f"{path} cannot be written ({why}); name a place where you may write")
+def _not_writable(path: Path, reason: str) -> PermissionError:
+    return PermissionError(f"{path} cannot be written ({reason}); name a place where you may write")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -238,7 +238,7 @@ def write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
-def is_there(name: str | Path) -> bool:
+def path_exists(name: str | Path) -> bool:
     """Whether there is such a file or folder; a query may be too long for a name, or hold what no name can."""
     try:
         return Path(name).exists()

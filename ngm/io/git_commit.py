@@ -26,33 +26,33 @@ def head_commit(folder: Path) -> str | None:
 
 def _repository(folder: Path) -> Path | None:
     """The `.git` folder of a folder or of one above it; in a worktree or submodule, `.git` is a file that names it."""
-    for place in (folder, *folder.parents):
-        git = place / ".git"
+    for parent in (folder, *folder.parents):
+        git = parent / ".git"
         if git.is_dir():
             return git
         if git.is_file():
-            named = _text(git)
-            return place / named.removeprefix("gitdir: ") if named.startswith("gitdir: ") else None
+            git_text = _text(git)
+            return parent / git_text.removeprefix("gitdir: ") if git_text.startswith("gitdir: ") else None
     return None
 
 
 def _head(repository: Path) -> str | None:
     head = _text(repository / "HEAD")
-    named = _REF.fullmatch(head)
-    if named is None:
+    ref_match = _REF.fullmatch(head)
+    if ref_match is None:
         return head if _HEX.fullmatch(head) else None
-    ref, common = named[1], repository / "commondir"
+    ref, common = ref_match[1], repository / "commondir"
     if ".." in Path(ref).parts:
         return None
     shared = repository / _text(common) if common.is_file() else repository
-    for place in (repository, shared):
-        if (place / ref).is_file():
-            commit = _text(place / ref)
+    for git_folder in (repository, shared):
+        if (git_folder / ref).is_file():
+            commit = _text(git_folder / ref)
             return commit if _HEX.fullmatch(commit) else None
     packed = shared / "packed-refs"
     lines = packed.read_text(encoding="utf-8").splitlines() if packed.is_file() else []
-    found = [line.split(" ", 1)[0] for line in lines if line.endswith(f" {ref}")]
-    return found[0] if found and _HEX.fullmatch(found[0]) else None
+    commits = [line.split(" ", 1)[0] for line in lines if line.endswith(f" {ref}")]
+    return commits[0] if commits and _HEX.fullmatch(commits[0]) else None
 
 
 def _text(file: Path) -> str:

@@ -20,9 +20,9 @@ from ngm._arguments import as_path, flag, short_repr
 from ngm._spelling import first_of
 from ngm.graph import Graph
 from ngm.io import graph_folder
-from ngm.io.files import beside, folder_written_whole, is_graph_folder
+from ngm.io.files import folder_written_whole, is_graph_folder, temporary_path
 from ngm.io.tables import Frame, Source, Table, read_table
-from ngm.io.tables.column_guesses import Said
+from ngm.io.tables.column_guesses import ColumnNames
 from ngm.io.tables.edge_ends import check_node_ids
 from ngm.io.tables.edge_files import Merge
 from ngm.io.tables.ingest import FORMAT, VERSION, Counts, Dangling, Rules, copy_to, ingest, write_tables
@@ -87,12 +87,12 @@ class GraphData:
         Args:
             ids: (b,) ids, each one in the graph.
         """
-        wanted = np.asarray(ids).reshape(-1).tolist()
-        found = [self._row_of.get(value, -1) for value in wanted]
-        absent = [repr(value) for value, row in zip(wanted, found, strict=True) if row < 0]
+        ids_ = np.asarray(ids).reshape(-1).tolist()
+        rows_ = [self._row_of.get(value, -1) for value in ids_]
+        absent = [repr(value) for value, row in zip(ids_, rows_, strict=True) if row < 0]
         if absent:
-            raise ValueError(f"{len(absent):,} of {len(wanted):,} ids are not in the graph: {first_of(absent)}")
-        return np.array(found, dtype=np.int64)
+            raise ValueError(f"{len(absent):,} of {len(ids_):,} ids are not in the graph: {first_of(absent)}")
+        return np.array(rows_, dtype=np.int64)
 
 
 def open_graph(folder: str | Path) -> GraphData:
@@ -149,11 +149,11 @@ def save_graph(
     if counts is not None and not isinstance(counts, Mapping):
         raise ValueError(f"counts is {short_repr(counts)}; give a dict")
     table = None if nodes is None else read_table(nodes)
-    for name, said in ((id, "id"), (label, "label")):
+    for name, role in ((id, "id"), (label, "label")):
         if name is not None and table is None:
-            raise ValueError(f"{said} is {name!r} and there are no nodes; give the table that has this column")
+            raise ValueError(f"{role} is {name!r} and there are no nodes; give the table that has this column")
         if name is not None and table is not None and name not in table.columns:
-            raise missing_column("nodes", name, table.columns, said)
+            raise missing_column("nodes", name, table.columns, role)
     if table is not None and len(table) != len(graph):
         raise ValueError(f"nodes has {len(table)} rows, the graph has {len(graph)} nodes; give one row per node")
     if id is not None and table is not None:
@@ -171,7 +171,7 @@ def _read_tables(file: Path) -> tuple[str | None, str | None, Counts]:
     """(id column, label column, counts) of `tables.json`."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        found = (content["id"], content["label"], cast(Counts, dict(content["counts"])))
+        tables = (content["id"], content["label"], cast(Counts, dict(content["counts"])))
         format_, version = content["format"], content["version"]
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{file} is damaged ({error!r}); save the graph again") from None
@@ -179,7 +179,7 @@ def _read_tables(file: Path) -> tuple[str | None, str | None, Counts]:
         raise ValueError(
             f"{file} says format {format_!r} version {version!r}; this release reads {FORMAT!r} version {VERSION}"
         )
-    return found
+    return tables
 
 
 def _open_nodes(file: Path) -> Table:
@@ -244,25 +244,25 @@ def read_graph(
     (Graph(3 nodes, 2 undirected edges), ['a', 'b', 'c'], [2.0, 0.5], 1)
     """
     if nodes is None and (label is not None or dangling != "error"):
-        said = f"label is {label!r}" if label is not None else f"dangling is {dangling!r}"
-        raise ValueError(f"{said} and there are no nodes; give the table of nodes, or leave it out")
+        option_text = f"label is {label!r}" if label is not None else f"dangling is {dangling!r}"
+        raise ValueError(f"{option_text} and there are no nodes; give the table of nodes, or leave it out")
     if memory_limit is not None and not isinstance(memory_limit, str):
         raise ValueError(f"memory_limit is {short_repr(memory_limit)}; give a text such as '4GB'")
     flag("directed", directed)
-    rules = Rules(Said(source, target, weight, id, label), directed, merge, dangling, delimiter, header)
+    rules = Rules(ColumnNames(source, target, weight, id, label), directed, merge, dangling, delimiter, header)
     if folder is not None and is_graph_folder(folder):
         check_folder_apart(Path(folder), [table for table in (edges, nodes) if isinstance(table, str | Path)])
-    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="ngm-")) / "graph"
+    target_folder = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="ngm-")) / "graph"
     try:
-        with _spill(place) as spill, folder_written_whole(place, marker="graph.json") as part:
-            ingest(connect(spill, memory_limit), edges, nodes, rules, part, on_step or (lambda what: None))
-        data = open_graph(place)
+        with _spill(target_folder) as spill, folder_written_whole(target_folder, marker="graph.json") as part:
+            ingest(connect(spill, memory_limit), edges, nodes, rules, part, on_step or (lambda step: None))
+        data = open_graph(target_folder)
     except BaseException:
         if folder is None:
-            shutil.rmtree(place.parent, ignore_errors=True)
+            shutil.rmtree(target_folder.parent, ignore_errors=True)
         raise
     if folder is None:
-        weakref.finalize(data.nodes, shutil.rmtree, place.parent, ignore_errors=True)
+        weakref.finalize(data.nodes, shutil.rmtree, target_folder.parent, ignore_errors=True)
         return replace(data, folder=None)
     return data
 
@@ -270,7 +270,7 @@ def read_graph(
 @contextmanager
 def _spill(folder: Path) -> Iterator[Path]:
     """A place beside the folder for what does not fit into memory."""
-    spill = beside(folder, "spill")
+    spill = temporary_path(folder, "spill")
     try:
         yield spill
     finally:

@@ -19,7 +19,7 @@ from ngm.rows import Indexable
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-_AT_ONCE = 1 << 26  # bytes
+_CHUNK_BYTES = 1 << 26  # bytes
 _SAMPLED = 64  # rows of an object of the user's own
 
 
@@ -34,89 +34,89 @@ def digest(*values: object) -> str:
     >>> digest(np.arange(3)) == digest(np.arange(3)), digest(np.arange(3)) == digest(np.arange(3.0))
     (True, False)
     """
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for value in values:
-        _add(found, value)
-    return found.hexdigest()
+        _add(hasher, value)
+    return hasher.hexdigest()
 
 
-def _add(found: _Hash, value: object) -> None:
+def _add(hasher: _Hash, value: object) -> None:
     if isinstance(value, Tensor):
-        _add_tensor(found, value.detach())
+        _add_tensor(hasher, value.detach())
     elif sp.issparse(value):
-        _add_sparse(found, cast(sp.csr_array, value))
+        _add_sparse(hasher, cast(sp.csr_array, value))
     elif isinstance(value, np.ndarray):
-        _add_array(found, value)
+        _add_array(hasher, value)
     elif isinstance(value, Mapping):
-        found.update(f"mapping {len(value)};".encode())
+        hasher.update(f"mapping {len(value)};".encode())
         for key in sorted(value, key=str):
-            _add(found, str(key))
-            _add(found, value[key])
+            _add(hasher, str(key))
+            _add(hasher, value[key])
     elif isinstance(value, str):
         text = value.encode("utf-8", "surrogatepass")
-        found.update(b"%d:" % len(text) + text)
+        hasher.update(b"%d:" % len(text) + text)
     elif isinstance(value, Path):
-        _add_file(found, value)
+        _add_file(hasher, value)
     elif isinstance(value, list | tuple):
-        found.update(f"sequence {len(value)};".encode())
+        hasher.update(f"sequence {len(value)};".encode())
         for part in value:
-            _add(found, part)
+            _add(hasher, part)
     elif is_dataclass(value):
-        found.update(f"{type(value).__qualname__};".encode())
+        hasher.update(f"{type(value).__qualname__};".encode())
         for field in fields(value):
-            _add(found, getattr(value, field.name))
+            _add(hasher, getattr(value, field.name))
     elif value is None or isinstance(value, bool | int | float | complex | bytes | np.generic):
-        found.update(f"{value!r};".encode())
+        hasher.update(f"{value!r};".encode())
     else:
-        _add_object(found, value)
+        _add_object(hasher, value)
 
 
-def _add_array(found: _Hash, array: NDArray[np.generic]) -> None:
+def _add_array(hasher: _Hash, array: NDArray[np.generic]) -> None:
     if array.dtype.hasobject or array.dtype.kind in "UST":
-        found.update(f"objects {array.shape};".encode())
-        _add(found, array.reshape(-1).tolist())
+        hasher.update(f"objects {array.shape};".encode())
+        _add(hasher, array.reshape(-1).tolist())
         return
-    found.update(f"{array.dtype.str} {array.shape};".encode())
+    hasher.update(f"{array.dtype.str} {array.shape};".encode())
     if not array.size:
         return
     rows = array.reshape(1) if array.ndim == 0 else array
-    step = max(_AT_ONCE * len(rows) // rows.nbytes, 1)
+    step = max(_CHUNK_BYTES * len(rows) // rows.nbytes, 1)
     for start in range(0, len(rows), step):
-        found.update(np.ascontiguousarray(rows[start : start + step]).reshape(-1).view(np.uint8).data)
+        hasher.update(np.ascontiguousarray(rows[start : start + step]).reshape(-1).view(np.uint8).data)
 
 
-def _add_tensor(found: _Hash, tensor: Tensor) -> None:
+def _add_tensor(hasher: _Hash, tensor: Tensor) -> None:
     if tensor.layout != torch.strided:
         tensor = tensor.to_sparse(layout=torch.sparse_coo).coalesce()
-        found.update(f"sparse {tuple(tensor.shape)};".encode())
-        _add_tensor(found, tensor.indices())
-        _add_tensor(found, tensor.values())
+        hasher.update(f"sparse {tuple(tensor.shape)};".encode())
+        _add_tensor(hasher, tensor.indices())
+        _add_tensor(hasher, tensor.values())
     elif tensor.dtype == torch.bfloat16:  # which numpy has not
-        found.update(b"bfloat16;")
-        _add_array(found, tensor.cpu().contiguous().view(torch.int16).numpy())
+        hasher.update(b"bfloat16;")
+        _add_array(hasher, tensor.cpu().contiguous().view(torch.int16).numpy())
     else:
-        _add_array(found, tensor.cpu().numpy())
+        _add_array(hasher, tensor.cpu().numpy())
 
 
-def _add_sparse(found: _Hash, matrix: sp.csr_array) -> None:
+def _add_sparse(hasher: _Hash, matrix: sp.csr_array) -> None:
     rows = matrix.tocsr()
-    found.update(f"csr {rows.shape};".encode())
-    for places in (rows.indptr, rows.indices):  # 4 or 8 bytes each, as scipy saw fit
-        _add_array(found, places.astype(np.int64, copy=False))
-    _add_array(found, rows.data)
+    hasher.update(f"csr {rows.shape};".encode())
+    for indices in (rows.indptr, rows.indices):  # 4 or 8 bytes each, as scipy saw fit
+        _add_array(hasher, indices.astype(np.int64, copy=False))
+    _add_array(hasher, rows.data)
 
 
-def _add_file(found: _Hash, file: Path) -> None:
+def _add_file(hasher: _Hash, file: Path) -> None:
     with file.open("rb") as opened:
-        while piece := opened.read(_AT_ONCE):
-            found.update(piece)
+        while chunk := opened.read(_CHUNK_BYTES):
+            hasher.update(chunk)
 
 
-def _add_object(found: _Hash, value: object) -> None:
-    found.update(f"{type(value).__qualname__};".encode())
+def _add_object(hasher: _Hash, value: object) -> None:
+    hasher.update(f"{type(value).__qualname__};".encode())
     if not isinstance(value, Indexable):
         return
-    found.update(f"{len(value)};".encode())
+    hasher.update(f"{len(value)};".encode())
     nodes = torch.linspace(0, len(value) - 1, min(_SAMPLED, len(value)), dtype=torch.float64).long()
-    once, twice = (digest(value[nodes]) for _ in range(2))
-    found.update(once.encode() if once == twice else b"random;")
+    first_digest, second_digest = (digest(value[nodes]) for _ in range(2))
+    hasher.update(first_digest.encode() if first_digest == second_digest else b"random;")

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ngm.io.files import failures_named
+from ngm.io.files import name_failures
 
 try:
     import fcntl
@@ -61,7 +61,7 @@ def folder_lock(folder: str | Path, create: bool = False) -> Iterator[None]:
     try:
         if lock.file is None and create:
             lock.created = [path, *path.parents][: _missing(path)]
-            with failures_named(path):
+            with name_failures(path):
                 path.mkdir(parents=True, exist_ok=True)
         if lock.file is None and path.is_dir():
             lock.file = _open_locked(path, folder)

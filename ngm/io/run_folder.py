@@ -30,9 +30,9 @@ from torch import Tensor
 from ngm._arguments import as_path, short_repr
 from ngm.io.files import (
     check_writable,
-    failures_named,
     file_written_whole,
     is_temporary,
+    name_failures,
     remove_all_leftovers,
     remove_folder,
     write_text,
@@ -97,7 +97,7 @@ class Run:
         `config.json`, which says that the folder is a run's, stays until another is written.
         """
         run = cls.check(folder, overwrite, resumable)
-        with failures_named(run.folder):
+        with name_failures(run.folder):
             run.folder.mkdir(parents=True, exist_ok=True)
         remove_all_leftovers(run.folder)
         for name in _FILES:
@@ -221,7 +221,7 @@ class Run:
     def append_history(self, epoch: Mapping[str, JSON]) -> None:
         """Adds a line to `history.jsonl`."""
         path = self.folder / "history.jsonl"
-        with failures_named(path), path.open("a", encoding="utf-8") as file:
+        with name_failures(path), path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(dict(epoch)) + "\n")
 
     def read_history(self) -> list[dict[str, JSON]]:

@@ -16,7 +16,7 @@ from ngm.io.graph_folder import load_array
 from ngm.io.tables import Table
 
 MATRICES = (".npy", ".npz")
-_SHOWN = 5  # row numbers in a message
+_MAX_LISTED = 5  # row numbers in a message
 
 
 def read_matrix(file: Path) -> NDArray[np.generic] | sp.csr_array:
@@ -71,18 +71,18 @@ def column_rows(table: Table, names: Sequence[str]) -> NDArray[np.float32]:
 def _numbers(table: Table, name: str) -> NDArray[np.float32]:
     """(n, 1) numbers, or (n, d) where the column holds lists."""
     values = table.column(name)
-    there = values.tolist()
-    gaps = np.array([row for row, value in enumerate(there) if _is_gap(value)])
+    items = values.tolist()
+    gaps = np.array([row for row, value in enumerate(items) if _is_gap(value)])
     if len(gaps):
         raise ValueError(
             f"column {name!r} of {table.name} has no number in {len(gaps):,} of {len(table):,} rows "
             f"({row_numbers(gaps)}); fill them in or drop those rows"
         )
     try:
-        return np.array(there, dtype=np.float32).reshape(len(there), -1)
+        return np.array(items, dtype=np.float32).reshape(len(items), -1)
     except (ValueError, TypeError):
         raise ValueError(
-            f"column {name!r} of {table.name} holds {there[0]!r}, which is not a number or a list of numbers "
+            f"column {name!r} of {table.name} holds {items[0]!r}, which is not a number or a list of numbers "
             "as long as the others; choose another"
         ) from None
 
@@ -92,16 +92,16 @@ def distinct_ids(table: Table, name: str) -> None:
     values = table.column(name).tolist()
     gaps = np.array([row for row, value in enumerate(values) if _is_gap(value)])
     if len(gaps):
-        shown = row_numbers(gaps)
+        rows_text = row_numbers(gaps)
         raise ValueError(
-            f"column {name!r} of {table.name} has no id in {len(gaps):,} rows ({shown}); every row needs one"
+            f"column {name!r} of {table.name} has no id in {len(gaps):,} rows ({rows_text}); every row needs one"
         )
     first: dict[object, int] = {}
     for row, value in enumerate(values):
-        before = first.setdefault(value, row)
-        if before != row:
+        first_row = first.setdefault(value, row)
+        if first_row != row:
             raise ValueError(
-                f"column {name!r} of {table.name} has {value!r} in rows {before} and {row}; ids must differ"
+                f"column {name!r} of {table.name} has {value!r} in rows {first_row} and {row}; ids must differ"
             )
 
 
@@ -115,8 +115,8 @@ def row_numbers(rows: NDArray[np.int64]) -> str:
     >>> row_numbers(np.array([3])), row_numbers(np.arange(9))
     ('row 3', 'rows 0, 1, 2, 3, 4, ...')
     """
-    shown = ", ".join(map(str, rows[:_SHOWN].tolist())) + (", ..." if len(rows) > _SHOWN else "")
-    return f"row{'s' if len(rows) > 1 else ''} {shown}"
+    listed = ", ".join(map(str, rows[:_MAX_LISTED].tolist())) + (", ..." if len(rows) > _MAX_LISTED else "")
+    return f"row{'s' if len(rows) > 1 else ''} {listed}"
 
 
 def _two_dimensions(x: NDArray[np.generic] | np.lib.npyio.NpzFile) -> NDArray[np.generic]:

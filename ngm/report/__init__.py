@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ngm.io.files import check_writable, write_text
 from ngm.report.contents import page_of
-from ngm.report.page import Figure, Page, Section, Shown, Space
+from ngm.report.page import Figure, Page, ReportTable, Section, Space
 from ngm.report.render import render
 
-__all__ = ["Figure", "Page", "Section", "Shown", "Space", "page_of", "write_report"]
+__all__ = ["Figure", "Page", "ReportTable", "Section", "Space", "page_of", "write_report"]
 
 
 def write_report(folder: str | Path, others: Sequence[str | Path] = (), output: str | Path | None = None) -> Path:
-    """Writes one HTML page that tells of a run: did the graph help, what was learned, what to do next.
+    """Writes one HTML page about a run: did the graph help, what was learned, what to do next.
 
     Args:
         folder: Run folder.
@@ -31,7 +31,7 @@ def write_report(folder: str | Path, others: Sequence[str | Path] = (), output: 
 
 
 def check_output(file: Path) -> None:
-    """Refuses a name that is no page's."""
+    """Raises if the page cannot be written to `file`."""
     if file.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{file} does not end in .html; name the page, such as report.html")
     if file.is_dir():

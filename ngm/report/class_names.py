@@ -1,33 +1,33 @@
-"""Names of classes and labels as a reader sees them: sets of labels joined, long names cut in sentences."""
+"""Formats names of classes and labels: joins sets of labels, shortens long names."""
 
 from __future__ import annotations
 
 from ngm.io.node_records import labels_in
 
-_LONGEST = 60  # characters of a name in a sentence; tables have it whole
+_MAX_LENGTH = 60  # characters of a name in a sentence; tables have it whole
 
 
-def spoken(word: object, task: str) -> str | None:
-    """A label as evidence keeps it, for a table.
+def label_text(label: object, task: str) -> str | None:
+    """Formats a label of the node records for a table.
 
     Args:
-        word: A class or a number, or several labels as `ngm.io.node_records.label_set` writes them; None where there is
+        label: A class or a number, or several labels as `ngm.io.node_records.label_set` writes them; None if there is
             none.
         task: "classes", "labels" or "numbers".
 
-    >>> spoken('["red", "big"]', "labels"), spoken('["red"]', "classes"), spoken(None, "labels")
+    >>> label_text('["red", "big"]', "labels"), label_text('["red"]', "classes"), label_text(None, "labels")
     ('red; big', '["red"]', None)
     """
-    if word is None:
+    if label is None:
         return None
-    return "; ".join(labels_in(str(word))) if task == "labels" else str(word)
+    return "; ".join(labels_in(str(label))) if task == "labels" else str(label)
 
 
-def brief(name: object, most: int = _LONGEST) -> str:
-    """The start of a long name.
+def shorten_name(name: object, max_length: int = _MAX_LENGTH) -> str:
+    """Shortens a long name.
 
-    >>> brief("a" * 9, most=5), brief("short", most=5)
+    >>> shorten_name("a" * 9, max_length=5), shorten_name("short", max_length=5)
     ('aaaa…', 'short')
     """
-    words = str(name)
-    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+    text = str(name)
+    return text if len(text) <= max_length else text[: max_length - 1].rstrip() + "…"

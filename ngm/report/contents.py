@@ -1,4 +1,4 @@
-"""What a report says, in the order people ask."""
+"""The sections of a report, in reading order."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from pathlib import Path
 
 from ngm.report.comparison_section import comparison_section
 from ngm.report.curves_section import curves_section
-from ngm.report.distances_section import closer_section
-from ngm.report.errors_section import wrong_section
+from ngm.report.distances_section import distances_section
+from ngm.report.errors_section import errors_section
 from ngm.report.gain_section import gain_section
 from ngm.report.graph_section import graph_section
-from ngm.report.hidden_section import space_section
-from ngm.report.lists_section import edges_section, next_section
+from ngm.report.hidden_section import hidden_section
+from ngm.report.lists_section import edges_section, label_next_section
 from ngm.report.page import Page, Section
 from ngm.report.plotting import count
-from ngm.report.run_reader import Told, read_run
-from ngm.report.run_section import ran_section
+from ngm.report.run_reader import RunData, read_run
+from ngm.report.run_section import run_section
 from ngm.report.teachers_section import teachers_section
 
-OF_RUN: tuple[Callable[[Told], Section | None], ...] = (gain_section, ran_section, teachers_section, curves_section)
-OF_NODES: tuple[Callable[[Told], Section], ...] = (
-    wrong_section,
-    space_section,
-    closer_section,
+RUN_SECTIONS: tuple[Callable[[RunData], Section | None], ...] = (
+    gain_section,
+    run_section,
+    teachers_section,
+    curves_section,
+)
+NODE_SECTIONS: tuple[Callable[[RunData], Section], ...] = (
+    errors_section,
+    hidden_section,
+    distances_section,
     graph_section,
     edges_section,
-    next_section,
+    label_next_section,
 )
 
 
@@ -37,33 +42,33 @@ def page_of(folders: Sequence[str | Path]) -> Page:
         folders: Written by `fit` with `folder=`, `save` or `ngm train`.
     """
     if not folders:
-        raise ValueError("no run folder is given; name one")
+        raise ValueError("no run folder given; name at least one")
     runs = [read_run(folder) for folder in folders]
-    compared = [comparison_section(runs)] if len(runs) > 1 else []
+    comparison = [comparison_section(runs)] if len(runs) > 1 else []
     first = runs[0]
     title = _title(first) if len(runs) == 1 else f"{count(len(runs), 'run')}: {', '.join(r.name for r in runs)}"
-    sections = [made for section in OF_RUN if (made := section(first)) is not None]
-    sections += [_no_nodes()] if first.evidence is None else [section(first) for section in OF_NODES]
-    return Page(title, _subtitle(first, len(runs)), [*compared, *sections])
+    sections = [content for section in RUN_SECTIONS if (content := section(first)) is not None]
+    sections += [_no_records_section()] if first.node_records is None else [section(first) for section in NODE_SECTIONS]
+    return Page(title, _subtitle(first, len(runs)), [*comparison, *sections])
 
 
-def _no_nodes() -> Section:
+def _no_records_section() -> Section:
     answer = (
-        "This run kept nothing of its nodes: it was written by save(), or by an older release. Train with folder= (or "
+        "This run has no node records: it was written by save(), or by an older release. Train with folder= (or "
         "ngm train), and what follows here is: where it is wrong, the hidden space, whether neighbours came closer, "
         "the graph, the most expensive edges, and what to label next."
     )
-    return Section("nodes", "What became of the nodes?", answer)
+    return Section("nodes", "What happened to the nodes?", answer)
 
 
-def _title(told: Told) -> str:
-    """What is learned from what, where `ngm train` was told; else the folder's name."""
-    label, source = told.data.get("label"), told.data.get("source")
-    return f"{label} from {source}" if label and source else told.name
+def _title(run: RunData) -> str:
+    """Label and source of a run of `ngm train`; else the folder's name."""
+    label, source = run.data.get("label"), run.data.get("source")
+    return f"{label} from {source}" if label and source else run.name
 
 
-def _subtitle(told: Told, runs: int) -> str:
-    kept = told.evidence
-    sizes = "" if kept is None else f", {count(kept.num_nodes, 'node')}, {count(kept.num_edges, 'edge')}"
-    about = f"Run folder {told.name}: " if runs == 1 else f"A comparison, then {told.name} by itself. "
-    return f"{about}{told.estimator}, network {told.settings.get('network')}{sizes}"
+def _subtitle(run: RunData, num_runs: int) -> str:
+    records = run.node_records
+    sizes = "" if records is None else f", {count(records.num_nodes, 'node')}, {count(records.num_edges, 'edge')}"
+    about = f"Run folder {run.name}: " if num_runs == 1 else f"A comparison, then {run.name} by itself. "
+    return f"{about}{run.estimator}, network {run.settings.get('network')}{sizes}"

@@ -16,14 +16,14 @@ from ngm.io.files import file_written_whole
 from ngm.io.run_folder import JSON
 from ngm.report.page import Figure, Page, Space
 from ngm.report.plotting import GREY, PALETTE, count
-from ngm.report.render import drawn
+from ngm.report.render import plotly_figure
 
-Form = Literal["png", "svg"]
+ImageFormat = Literal["png", "svg"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x")
 _WIDTH, _HEIGHT = 900, 480
-_SIDE = 820  # of the hidden space
-_NAMED = 20  # classes, at most, in a legend
+_SPACE_SIZE = 820  # of the hidden space
+_MAX_LEGEND_CLASSES = 20  # classes, at most, in a legend
 
 
 def write_images(page: Page, folder: str | Path, form: str = "png") -> list[Path]:
@@ -43,24 +43,24 @@ def write_images(page: Page, folder: str | Path, form: str = "png") -> list[Path
     import kaleido
 
     with tempfile.TemporaryDirectory() as name:
-        made = [Path(name) / f"{figure.key}.{form}" for figure in figures]
-        wanted = [_wanted(figure, file, form) for figure, file in zip(figures, made, strict=True)]
-        wrong = kaleido.write_fig_from_object_sync(wanted, kopts={"path": browser, "mathjax": False})
-        if wrong:
-            raise RuntimeError(f"{browser} could not draw a plot: {wrong[0]}")
+        drawn_files = [Path(name) / f"{figure.key}.{form}" for figure in figures]
+        specs = [_kaleido_spec(figure, file, form) for figure, file in zip(figures, drawn_files, strict=True)]
+        errors = kaleido.write_fig_from_object_sync(specs, kopts={"path": browser, "mathjax": False})
+        if errors:
+            raise RuntimeError(f"{browser} could not draw a plot: {errors[0]}")
         files = []
-        for file in made:
-            with file_written_whole(Path(folder) / file.name) as part:
-                shutil.copyfile(file, part)
+        for file in drawn_files:
+            with file_written_whole(Path(folder) / file.name) as temporary:
+                shutil.copyfile(file, temporary)
             files.append(Path(folder) / file.name)
     return files
 
 
 def check_images(folder: str | Path, form: str) -> None:
-    """Sees to everything that can be wrong before anything is drawn."""
-    if form not in get_args(Form):
-        known = get_args(Form)
-        raise ValueError(f"the format is {form!r}{nearest(form, known)}; choose from {', '.join(known)}")
+    """Checks format, folder and browser before anything is drawn."""
+    if form not in get_args(ImageFormat):
+        choices = get_args(ImageFormat)
+        raise ValueError(f"the format is {form!r}{nearest(form, choices)}; choose from {', '.join(choices)}")
     if Path(folder).is_file():
         raise FileExistsError(f"{folder} is a file; name a folder for the plots")
     try:
@@ -74,26 +74,26 @@ def check_images(folder: str | Path, form: str) -> None:
 
 def find_browser() -> str:
     """A browser to draw with: the one that BROWSER_PATH names, else one by its usual name."""
-    named = os.environ.get("BROWSER_PATH")
-    if named:
-        if not Path(named).is_file():
-            raise ValueError(f"BROWSER_PATH is {named}, where there is no file; name a Chromium or Chrome")
-        return named
-    found = next((path for path in map(shutil.which, BROWSERS) if path), None) or _found_by_kaleido()
-    if found is None:
+    browser_path = os.environ.get("BROWSER_PATH")
+    if browser_path:
+        if not Path(browser_path).is_file():
+            raise ValueError(f"BROWSER_PATH is {browser_path}, where there is no file; name a Chromium or Chrome")
+        return browser_path
+    browser = next((path for path in map(shutil.which, BROWSERS) if path), None) or _find_kaleido_browser()
+    if browser is None:
         raise ValueError(
             f"plots as files are drawn by Chromium or Chrome, and none was found (looked for {', '.join(BROWSERS)}); "
             "install one, or name it in BROWSER_PATH"
         )
-    return found
+    return browser
 
 
-def _found_by_kaleido() -> str | None:
-    """Where the drawing library itself looks: folders of applications, and a browser that it fetched before."""
+def _find_kaleido_browser() -> str | None:
+    """Finds a browser where the drawing library looks: folders of applications, and its own download."""
     from choreographer.browsers.chromium import Chromium
 
-    found = Chromium.find_browser(skip_local=False)
-    return None if not found else str(found)
+    browser = Chromium.find_browser(skip_local=False)
+    return None if not browser else str(browser)
 
 
 def figures_of(page: Page) -> list[Figure]:
@@ -108,29 +108,29 @@ def figures_of(page: Page) -> list[Figure]:
 
 def space_figure(space: Space) -> Figure:
     """The hidden space as a plot: edges, and a colour and a shape for every predicted class."""
-    x, y, said = np.asarray(space.x), np.asarray(space.y), np.asarray(space.predicted)
+    x, y, y_pred = np.asarray(space.x), np.asarray(space.y), np.asarray(space.predicted)
     data: list[dict[str, JSON]] = []
     if len(space.edges):
         data.append(_edges(space))
-    there = [k for k in range(len(space.classes)) if bool((said == k).any())]
-    for k in there:
+    present = [k for k in range(len(space.classes)) if bool((y_pred == k).any())]
+    for k in present:
         trace: dict[str, JSON] = {
             "type": "scatter",
             "mode": "markers",
             "name": space.classes[k],
-            "x": x[said == k].tolist(),
-            "y": y[said == k].tolist(),
+            "x": x[y_pred == k].tolist(),
+            "y": y[y_pred == k].tolist(),
             "marker": {
                 "color": PALETTE[k % len(PALETTE)],
                 "size": 5,
                 "symbol": SYMBOLS[k // len(PALETTE) % len(SYMBOLS)],
             },
-            "showlegend": len(there) <= _NAMED,
+            "showlegend": len(present) <= _MAX_LEGEND_CLASSES,
         }
         data.append(trace)
     hidden: JSON = {"visible": False}
-    same: JSON = {"visible": False, "scaleanchor": "x"}
-    layout: dict[str, JSON] = {"xaxis": hidden, "yaxis": same, "height": _SIDE, "width": _SIDE}
+    y_axis: JSON = {"visible": False, "scaleanchor": "x"}
+    layout: dict[str, JSON] = {"xaxis": hidden, "yaxis": y_axis, "height": _SPACE_SIZE, "width": _SPACE_SIZE}
     alt = f"{count(len(space.ids), 'node')} in two dimensions, coloured by predicted class."
     return Figure("space", "The hidden space", alt, data, layout)
 
@@ -140,11 +140,11 @@ def _edges(space: Space) -> dict[str, JSON]:
 
     def broken(values: Sequence[float]) -> list[JSON]:
         ends = space.edges
-        parts = [[values[u], values[v], None] for u, v in zip(ends[::2], ends[1::2], strict=True)]
-        return [value for part in parts for value in part]
+        segments = [[values[u], values[v], None] for u, v in zip(ends[::2], ends[1::2], strict=True)]
+        return [value for segment in segments for value in segment]
 
     style: JSON = {"color": GREY, "width": 0.4}
-    where: dict[str, JSON] = {"x": broken(space.x), "y": broken(space.y)}
+    coordinates: dict[str, JSON] = {"x": broken(space.x), "y": broken(space.y)}
     return {
         "type": "scatter",
         "mode": "lines",
@@ -152,13 +152,13 @@ def _edges(space: Space) -> dict[str, JSON]:
         "line": style,
         "opacity": 0.35,
         "showlegend": False,
-        **where,
+        **coordinates,
     }
 
 
-def _wanted(figure: Figure, file: Path, form: str) -> dict[str, object]:
-    shown = drawn(figure)
-    layout = shown["layout"]
+def _kaleido_spec(figure: Figure, file: Path, form: str) -> dict[str, object]:
+    plot = plotly_figure(figure)
+    layout = plot["layout"]
     assert isinstance(layout, dict)
     layout |= {"title": {"text": figure.title, "x": 0.02}, "margin": {"t": 60, "l": 60, "r": 30, "b": 60}}
     layout |= {"legend": {"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"}}
@@ -167,4 +167,4 @@ def _wanted(figure: Figure, file: Path, form: str) -> dict[str, object]:
         "height": layout.get("height", _HEIGHT),
         "scale": 2 if form == "png" else 1,
     }
-    return {"fig": shown, "path": str(file), "opts": {"format": form, **size}}
+    return {"fig": plot, "path": str(file), "opts": {"format": form, **size}}

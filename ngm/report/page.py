@@ -1,4 +1,4 @@
-"""What a report page is made of: sections that answer a question each, in the order people ask."""
+"""The parts of a report page: sections, each answering one question."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Figure:
     Args:
         key: Its name in file names and in the page; lower case, dashes.
         title: What it shows.
-        alt: What there is to see, in words, for those who cannot; with the figures that matter.
+        alt: The plot in words, with the main figures, for readers who cannot see it.
         data: Traces, as plotly takes them.
-        layout: What plotly is to know beside the theme: axes, margins. Colours of paper and text are the page's.
+        layout: Axes and margins for plotly. Colours of paper and text come from the page.
     """
 
     key: str
@@ -28,7 +28,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportTable:
     """A table.
 
     Args:
@@ -103,7 +103,7 @@ class Section:
     answer: str
     notes: Sequence[str] = ()
     figures: Sequence[Figure] = ()
-    tables: Sequence[Shown] = ()
+    tables: Sequence[ReportTable] = ()
     space: Space | None = None
     verdict: str | None = None
 

@@ -16,13 +16,13 @@ from ngm.io.run_folder import JSON
 PALETTE = tuple(f"var(--series-{i})" for i in range(1, 11))
 BLUE, RED, GREY = PALETTE[0], PALETTE[1], PALETTE[7]
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-_TEXT_SHOWN = 160  # characters of a text in a table
+_MAX_TEXT = 160  # characters of a text in a table
 
 
-def rounded(values: ArrayLike, digits: int = 5) -> list[JSON]:
+def round_significant(values: ArrayLike, digits: int = 5) -> list[JSON]:
     """Numbers with so many significant digits; None for what is not finite.
 
-    >>> rounded([1 / 3, 2000.0, float("nan")], 3)
+    >>> round_significant([1 / 3, 2000.0, float("nan")], 3)
     [0.333, 2000.0, None]
     """
     numbers = np.asarray(values, dtype=np.float64).tolist()
@@ -48,46 +48,46 @@ def axis(title: str, extra: Mapping[str, JSON] | None = None) -> JSON:
     return {"title": {"text": title}, **(extra or {})}
 
 
-def percent(share: float) -> str:
+def percent(fraction: float) -> str:
     """A share in words.
 
     >>> percent(0.8415)
     '84.2 %'
     """
-    return f"{100 * share:.1f} %"
+    return f"{100 * fraction:.1f} %"
 
 
-def capital(words: str) -> str:
+def capitalize(text: str) -> str:
     """With a capital letter at the start, the others as they are."""
-    return words[:1].upper() + words[1:]
+    return text[:1].upper() + text[1:]
 
 
-def count(number: int, what: str, many: str | None = None) -> str:
+def count(number: int, singular: str, plural: str | None = None) -> str:
     """A number of things.
 
     >>> count(1, "edge"), count(1200, "edge")
     ('1 edge', '1,200 edges')
     """
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
-def shown_text(text: object) -> str | None:
+def shorten_text(text: object) -> str | None:
     """A text as a table shows it."""
     if text is None:
         return None
-    words = str(text)
-    return words if len(words) <= _TEXT_SHOWN else words[: _TEXT_SHOWN - 3].rstrip() + "..."
+    shortened = str(text)
+    return shortened if len(shortened) <= _MAX_TEXT else shortened[: _MAX_TEXT - 3].rstrip() + "..."
 
 
 def as_int(value: JSON) -> int:
     """A whole number out of JSON."""
     if not isinstance(value, int | float) or not float(value).is_integer():
-        raise ValueError(f"a file of the run says {value!r} where a whole number belongs; train again")
+        raise ValueError(f"a file of the run holds {value!r} where a whole number belongs; train again")
     return int(value)
 
 
 def as_float(value: JSON) -> float:
     """A number out of JSON."""
     if not isinstance(value, int | float):
-        raise ValueError(f"a file of the run says {value!r} where a number belongs; train again")
+        raise ValueError(f"a file of the run holds {value!r} where a number belongs; train again")
     return float(value)

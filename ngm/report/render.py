@@ -22,18 +22,18 @@ from markupsafe import Markup
 
 from ngm.io.node_records import writable
 from ngm.io.run_folder import JSON
-from ngm.report.class_names import brief
-from ngm.report.page import Figure, Page, Section, Shown, Space
-from ngm.report.table_cells import written_out
-from ngm.report.theme import DARK, HEIGHT, LIGHT, css, resolved, template
+from ngm.report.class_names import shorten_name
+from ngm.report.page import Figure, Page, ReportTable, Section, Space
+from ngm.report.table_cells import format_table
+from ngm.report.theme import DARK, HEIGHT, LIGHT, css, plotly_template, resolve_colors
 
 # The word says what the colour says.
-VERDICTS: Mapping[str, str] = {"good": "Good news", "bad": "Bad news", "open": "Undecided"}
-MOST_DATA = 4_500_000  # characters of compressed data in a page; with plotly that stays well under 8 MB
-FOLDED = 20  # rows; longer tables are folded
+VERDICTS: Mapping[str, str] = {"good": "Positive", "bad": "Negative", "open": "Undecided"}
+MAX_DATA = 4_500_000  # characters of compressed data in a page; with plotly that stays well under 8 MB
+MAX_OPEN_ROWS = 20  # rows; longer tables are folded
 _SCRIPTS = ("theme.js", "tables.js", "figures.js", "groups.js", "space.js", "search.js", "start.js")
-_LENGTHS = (400, 240, 160, 100, 60, 30, 0)  # of a text in the hidden space, until the page is small enough
-_TEMPLATES = ("hovertemplate", "texttemplate")  # written by the report itself, with plotly's own marks in them
+_TEXT_LENGTHS = (400, 240, 160, 100, 60, 30, 0)  # of a text in the hidden space, until the page is small enough
+_UNESCAPED_KEYS = ("hovertemplate", "texttemplate")  # written by the report itself, with plotly's own marks in them
 
 
 def render(page: Page) -> str:
@@ -54,14 +54,16 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(verdicts=VERDICTS, height=_height, in_words=in_words, table=written_out, folded=FOLDED)
-    first_script, script = _file("first.js"), _script()
+    environment.globals.update(
+        verdicts=VERDICTS, height=_height, in_words=describe_space, table=format_table, folded=MAX_OPEN_ROWS
+    )
+    first_script, script = _read_file("first.js"), _page_script()
     text = environment.get_template("page.html").render(
         page=page,
         policy=Markup(policy(first_script, script, _plotly_script(), with_map=_has_map(page))),
         light=Markup(css(LIGHT)),
         dark=Markup(css(DARK)),
-        style=Markup(_file("page.css")),
+        style=Markup(_read_file("page.css")),
         first_script=Markup(first_script),
         script=Markup(script),
         data=Markup(_data(page)),
@@ -71,7 +73,7 @@ def render(page: Page) -> str:
 
 
 def policy(*scripts: str, with_map: bool) -> str:
-    """What a browser lets the page do: run these scripts and no other, show what is in it, and ask nobody for anything.
+    """The content security policy: only these scripts run, and nothing is loaded.
 
     Args:
         scripts: Texts of the scripts, as they stand between their tags.
@@ -94,54 +96,55 @@ def policy(*scripts: str, with_map: bool) -> str:
     return "; ".join(directives)
 
 
-def drawn(figure: Figure, dark: bool = False) -> dict[str, JSON]:
+def plotly_figure(figure: Figure, dark: bool = False) -> dict[str, JSON]:
     """A figure as plotly is to draw it: names escaped, in the colours of the page.
 
     Returns:
         `data` and `layout`, as `plotly.io` takes them.
 
     >>> bars = Figure("sizes", "Sizes", "a is larger.", [{"type": "bar", "x": ["a<b", "c"], "y": [2, 1]}])
-    >>> drawn(bars)["data"]
+    >>> plotly_figure(bars)["data"]
     [{'type': 'bar', 'x': ['a&lt;b', 'c'], 'y': [2, 1]}]
     """
     colors = DARK if dark else LIGHT
-    layout = resolved(_plain(dict(figure.layout)), colors)
+    layout = resolve_colors(_escaped_json(dict(figure.layout)), colors)
     assert isinstance(layout, dict)
     return {
-        "data": resolved(_plain(list(figure.data)), colors),
-        "layout": {"height": HEIGHT, **layout, "template": template(colors)},
+        "data": resolve_colors(_escaped_json(list(figure.data)), colors),
+        "layout": {"height": HEIGHT, **layout, "template": plotly_template(colors)},
     }
 
 
-def in_words(space: Space) -> str:
-    """What there is to see in the hidden space, for those who cannot.
+def describe_space(space: Space) -> str:
+    """Describes the hidden space in words, for readers who cannot see it.
 
-    >>> in_words(Space(["a", "b"], None, [0, 1], [0, 1], ["x", "y"], [0, 1], [0, -1], [0, 2], [1, 0.6], [0, 1], "PCA"))
+    >>> describe_space(Space(["a", "b"], None, [0, 1], [0, 1], ["x", "y"], [0, 1], [0, -1], [0, 2], [1, 0.6], [0, 1],
+    ... "PCA"))
     '2 nodes and 1 edge; 1 labelled, 0 for validation, 1 unlabelled. Predicted: x (1), y (1).'
     """
     roles = Counter(space.role)
     nodes, edges = len(space.ids), len(space.edges) // 2
-    words = [
+    sentences = [
         f"{nodes:,} {'node' if nodes == 1 else 'nodes'} and {edges:,} {'edge' if edges == 1 else 'edges'}; "
         f"{roles[0]:,} labelled, {roles[1]:,} for validation, {roles[2]:,} unlabelled."
     ]
     counts = [(k, count) for k, count in Counter(space.predicted).most_common() if 0 <= k < len(space.classes)]
     if counts:
-        named = ", ".join(f"{brief(space.classes[k])} ({count:,})" for k, count in counts[:8])
-        rest = f" and {len(counts) - 8} more classes" if len(counts) > 8 else ""
-        words.append(f"Predicted: {named}{rest}.")
+        class_counts = ", ".join(f"{shorten_name(space.classes[k])} ({count:,})" for k, count in counts[:8])
+        more_text = f" and {len(counts) - 8} more classes" if len(counts) > 8 else ""
+        sentences.append(f"Predicted: {class_counts}{more_text}.")
     checked = [(p, y) for p, y, role in zip(space.predicted, space.label, space.role, strict=True) if role == 1]
     if checked and space.kind != "numbers":
-        right = sum(p == y for p, y in checked)
-        words.append(f"Of the nodes for validation {right:,} of {len(checked):,} are predicted right.")
-    return " ".join(words)
+        num_correct = sum(p == y for p, y in checked)
+        sentences.append(f"Of the nodes for validation {num_correct:,} of {len(checked):,} are predicted right.")
+    return " ".join(sentences)
 
 
 def _check(page: Page) -> None:
-    """Refuses what could not be shown."""
+    """Raises if the page cannot be rendered."""
     tables = [table for section in page.sections for table in section.tables]
     figures = [figure for section in page.sections for figure in section.figures]
-    kinds: Mapping[str, Sequence[Section | Figure | Shown]] = {
+    kinds: Mapping[str, Sequence[Section | Figure | ReportTable]] = {
         "sections": page.sections,
         "figures": figures,
         "tables": tables,
@@ -179,7 +182,11 @@ def _check_space(space: Space) -> None:
 def _data(page: Page) -> str:
     """Everything that scripts draw, compressed; texts of nodes are cut until it is small enough."""
     figures = {
-        figure.key: {"data": _plain(list(figure.data)), "layout": _plain(dict(figure.layout)), "title": figure.title}
+        figure.key: {
+            "data": _escaped_json(list(figure.data)),
+            "layout": _escaped_json(dict(figure.layout)),
+            "title": figure.title,
+        }
         for section in page.sections
         for figure in section.figures
     }
@@ -190,51 +197,51 @@ def _data(page: Page) -> str:
         if table.download is not None
     }
     themes = {
-        name: {"colors": dict(colors), "template": template(colors)}
+        name: {"colors": dict(colors), "template": plotly_template(colors)}
         for name, colors in (("light", LIGHT), ("dark", DARK))
     }
     packed = ""
-    for longest in _LENGTHS:
-        spaces = {s.key: _of_space(s.space, longest) for s in page.sections if s.space is not None}
-        whole = {"figures": figures, "tables": tables, "themes": themes, "height": HEIGHT, "spaces": spaces}
-        packed = _packed(json.dumps(_finite(whole), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
-        if len(packed) <= MOST_DATA or not spaces:
+    for max_length in _TEXT_LENGTHS:
+        spaces = {s.key: _space_json(s.space, max_length) for s in page.sections if s.space is not None}
+        content = {"figures": figures, "tables": tables, "themes": themes, "height": HEIGHT, "spaces": spaces}
+        packed = _compress(json.dumps(_finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+        if len(packed) <= MAX_DATA or not spaces:
             break
     return packed
 
 
-def _of_space(space: Space, longest: int) -> dict[str, JSON]:
+def _space_json(space: Space, max_length: int) -> dict[str, JSON]:
     texts = None
-    if space.texts is not None and longest:
-        texts = [t if t is None or len(t) <= longest else t[: longest - 1].rstrip() + "…" for t in space.texts]
+    if space.texts is not None and max_length:
+        texts = [t if t is None or len(t) <= max_length else t[: max_length - 1].rstrip() + "…" for t in space.texts]
     return {
         "ids": [str(name) for name in space.ids],
         "texts": texts,  # type: ignore[dict-item]
-        "x": [_five(v) for v in space.x],
-        "y": [_five(v) for v in space.y],
+        "x": [_round_five(v) for v in space.x],
+        "y": [_round_five(v) for v in space.y],
         "classes": [str(name) for name in space.classes],
         "predicted": [int(v) for v in space.predicted],
         "label": [int(v) for v in space.label],
         "role": [int(v) for v in space.role],
-        "probability": [None if v is None else _five(v) for v in space.probability],
+        "probability": [None if v is None else _round_five(v) for v in space.probability],
         "edges": [int(v) for v in space.edges],
         "kind": space.kind,
     }
 
 
-def _five(value: float) -> float:
-    """A number with five significant figures: finer than a screen, and short."""
+def _round_five(value: float) -> float:
+    """Rounds to five significant digits."""
     return float(f"{value:.5g}")
 
 
-def _plain(value: object, name: str = "") -> JSON:
+def _escaped_json(value: object, name: str = "") -> JSON:
     """JSON of what plotly is given, with texts escaped: plotly takes some HTML in them, and ids may look like it."""
     if isinstance(value, str):
-        return value if name in _TEMPLATES else html.escape(value, quote=False)
+        return value if name in _UNESCAPED_KEYS else html.escape(value, quote=False)
     if isinstance(value, Mapping):
-        return {str(k): _plain(v, str(k)) for k, v in value.items()}
+        return {str(k): _escaped_json(v, str(k)) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v, name) for v in value]
+        return [_escaped_json(v, name) for v in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int):
@@ -251,13 +258,13 @@ def _finite(value: object) -> object:
     return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _packed(text: str) -> str:
+def _compress(text: str) -> str:
     return base64.b64encode(gzip.compress(writable(text).encode(), compresslevel=6, mtime=0)).decode()
 
 
-def _script() -> str:
+def _page_script() -> str:
     """What the page does, in a scope of its own."""
-    return "\n".join(['"use strict";', "(() => {", *(_file(name) for name in _SCRIPTS), "})();"])
+    return "\n".join(['"use strict";', "(() => {", *(_read_file(name) for name in _SCRIPTS), "})();"])
 
 
 def _has_map(page: Page) -> bool:
@@ -273,10 +280,10 @@ def _plotly_script() -> str:
 
 @lru_cache(maxsize=1)
 def _plotly() -> str:
-    return _packed(_plotly_script())
+    return _compress(_plotly_script())
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return resources.files("ngm.report").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What a run folder tells a report: its settings, history and metrics, and what it kept of its nodes."""
+"""Reads what a report needs from a run folder: settings, history, metrics and node records."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ngm.training import TERMS
 
 Task = Literal["classes", "labels", "numbers"]
 _ROLES = (LABELED, VALIDATION, UNLABELED)
-_KINDS = {"NGMClassifier": NGMClassifier, "NGMRegressor": NGMRegressor}
+_ESTIMATORS = {"NGMClassifier": NGMClassifier, "NGMRegressor": NGMRegressor}
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """One run, read.
+class RunData:
+    """The contents of a run folder.
 
     Args:
         folder: Where it is.
@@ -33,7 +33,7 @@ class Told:
         metrics: `metrics.json`.
         model: `model.json`.
         history: An entry per epoch.
-        evidence: What it kept of its nodes, or None.
+        node_records: Its node records, or None.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class Told:
     metrics: dict[str, JSON]
     model: dict[str, JSON]
     history: list[dict[str, float]]
-    evidence: Evidence | None
+    node_records: Evidence | None
 
     @property
     def name(self) -> str:
@@ -63,8 +63,8 @@ class Told:
     @property
     def classes(self) -> list[str]:
         """Names of the classes; none where numbers are predicted. Several labels have the names that the user gave."""
-        named = self.data.get("label_names") if self.task == "labels" else None
-        return [str(name) for name in cast("list[JSON]", named or self.model.get("classes", []))]
+        label_names = self.data.get("label_names") if self.task == "labels" else None
+        return [str(name) for name in cast("list[JSON]", label_names or self.model.get("classes", []))]
 
     @property
     def settings(self) -> dict[str, JSON]:
@@ -73,7 +73,7 @@ class Told:
 
     @property
     def used(self) -> dict[str, JSON]:
-        """What the recipe made of the settings that were left open."""
+        """Settings that the recipe chose."""
         return cast("dict[str, JSON]", self.model.get("settings") or {})
 
     @property
@@ -83,28 +83,28 @@ class Told:
 
     @property
     def nodes(self) -> Evidence:
-        """What the run kept of its nodes, for sections that are there only where it kept any."""
-        if self.evidence is None:
-            raise ValueError(f"{self.folder} kept nothing of its nodes; train with folder=")
-        return self.evidence
+        """The node records, for sections that need them."""
+        if self.node_records is None:
+            raise ValueError(f"{self.folder} has no node records; train with folder=")
+        return self.node_records
 
     @property
     def num_validation(self) -> int | None:
-        """Number of validation rows; None where nothing tells."""
-        for told in (self.metrics.get("validation_rows"), self.data.get("validation_rows")):
-            if isinstance(told, int):
-                return told
-        return None if self.evidence is None else int((self.evidence.role == VALIDATION).sum()) or None
+        """Number of validation rows; None if unknown."""
+        for number in (self.metrics.get("validation_rows"), self.data.get("validation_rows")):
+            if isinstance(number, int):
+                return number
+        return None if self.node_records is None else int((self.node_records.role == VALIDATION).sum()) or None
 
     @property
     def num_labeled(self) -> int:
         """Rows with a label of their own that were trained on; teachers may have labelled more."""
-        given, taught = self.metrics.get("labeled_given"), as_int(self.metrics["labeled"])
-        if isinstance(given, int):
-            return given
-        if self.evidence is None or not self.strong:
-            return taught
-        return min(int((self.evidence.role == LABELED).sum()), taught)
+        num_given, num_trained = self.metrics.get("labeled_given"), as_int(self.metrics["labeled"])
+        if isinstance(num_given, int):
+            return num_given
+        if self.node_records is None or not self.strong:
+            return num_trained
+        return min(int((self.node_records.role == LABELED).sum()), num_trained)
 
     @property
     def strong(self) -> bool:
@@ -113,30 +113,30 @@ class Told:
 
     @property
     def teachers(self) -> TeacherReport | None:
-        """What the teachers of recipe "auto" were worth; None where there were none."""
+        """Weights and scores of the teachers of recipe "auto"; None if there were none."""
         return teachers_from_json(self.metrics.get("teachers"))
 
     @property
     def data(self) -> dict[str, JSON]:
-        """What `ngm train` was told of the data; empty for runs from Python."""
+        """What `ngm train` recorded about the data; empty for runs from Python."""
         return cast("dict[str, JSON]", self.metrics.get("data") or {})
 
     def defaults(self) -> dict[str, JSON]:
-        """The settings that an estimator has where none are given."""
-        return settings_as_json(_KINDS[self.estimator]())
+        """Default settings of the estimator."""
+        return settings_as_json(_ESTIMATORS[self.estimator]())
 
 
-def read_run(folder: str | Path) -> Told:
-    """Reads a run folder, or says what is wrong with it."""
+def read_run(folder: str | Path) -> RunData:
+    """Reads a run folder; raises if a file is missing or damaged."""
     run = Run.open(folder)
     config = run.read("config.json", ("estimator", "settings"))
-    if config["estimator"] not in _KINDS:
-        raise ValueError(f"{folder} holds a {config['estimator']!r}; a report is made of {' and '.join(_KINDS)}")
+    if config["estimator"] not in _ESTIMATORS:
+        raise ValueError(f"{folder} holds a {config['estimator']!r}; a report is made of {' and '.join(_ESTIMATORS)}")
     metrics = run.read("metrics.json", ("best_epoch", "stopped", "epochs", "seconds", "labeled", "edges"))
     model = run.read("model.json", ("in_features", "out_features"))
     _check_control(metrics, run.folder / "metrics.json")
     _check_teachers(metrics, run.folder / "metrics.json")
-    return Told(run.folder, config, metrics, model, _history(run), _evidence(run))
+    return RunData(run.folder, config, metrics, model, _history(run), _read_records(run))
 
 
 def _history(run: Run) -> list[dict[str, float]]:
@@ -155,9 +155,9 @@ def _history(run: Run) -> list[dict[str, float]]:
 def _check_control(metrics: dict[str, JSON], file: Path) -> None:
     control = metrics.get("control")
     for row in ("with_graph", "without_graph") if isinstance(control, dict) else ():
-        there = cast("dict[str, JSON]", control).get(row)
+        scores = cast("dict[str, JSON]", control).get(row)
         for key in ("metric", "mean", "std", "seeds"):
-            if not isinstance(there, dict) or key not in there:
+            if not isinstance(scores, dict) or key not in scores:
                 raise ValueError(f"{file} is damaged (its control lacks {key!r} {row.replace('_', ' ')}); train again")
 
 
@@ -175,45 +175,47 @@ def _check_teachers(metrics: dict[str, JSON], file: Path) -> None:
         raise ValueError(f"{file} is damaged (its teachers have not one weight and one score each); train again")
 
 
-def _evidence(run: Run) -> Evidence | None:
-    """The evidence, whose parts must fit each other."""
-    found = read_evidence(run)
-    if found is None:
+def _read_records(run: Run) -> Evidence | None:
+    """The node records; raises if their parts do not match."""
+    records = read_evidence(run)
+    if records is None:
         return None
-    folder, n = run.folder / "evidence", len(found)
-    lengths = {"hidden": len(found.hidden), "before": len(found.before)}
-    wrong = next((name for name, length in lengths.items() if length != n), None)
-    if wrong is not None:
-        raise ValueError(f"{folder} is damaged ({wrong}.npy has {lengths[wrong]} rows for {n} nodes); train again")
-    if len(found.edges) and not 0 <= int(found.edges.min()) <= int(found.edges.max()) < n:
-        raise ValueError(f"{folder} is damaged (edges.npy names node {int(found.edges.max())} of {n}); train again")
-    odd = next((role for role in found.role.tolist() if role not in _ROLES), None)
-    if odd is not None:
-        raise ValueError(f"{folder} is damaged (a node is {odd!r}, none of {', '.join(_ROLES)}); train again")
-    return found
+    folder, n = run.folder / "evidence", len(records)
+    lengths = {"hidden": len(records.hidden), "before": len(records.before)}
+    name_of_wrong = next((name for name, length in lengths.items() if length != n), None)
+    if name_of_wrong is not None:
+        raise ValueError(
+            f"{folder} is damaged ({name_of_wrong}.npy has {lengths[name_of_wrong]} rows for {n} nodes); train again"
+        )
+    if len(records.edges) and not 0 <= int(records.edges.min()) <= int(records.edges.max()) < n:
+        raise ValueError(f"{folder} is damaged (edges.npy names node {int(records.edges.max())} of {n}); train again")
+    unknown_role = next((role for role in records.role.tolist() if role not in _ROLES), None)
+    if unknown_role is not None:
+        raise ValueError(f"{folder} is damaged (a node is {unknown_role!r}, none of {', '.join(_ROLES)}); train again")
+    return records
 
 
-def ids_of(evidence: Evidence) -> list[str]:
-    """(n,) what to call the nodes: the users' ids, else their row numbers."""
-    apart = iter(range(len(evidence)))
-    rows = [str(row) if row >= 0 else f"validation {next(apart)}" for row in evidence.row.tolist()]
-    if evidence.ids is None:
+def ids_of(records: Evidence) -> list[str]:
+    """(n,) names of the nodes: the user's ids, else row numbers."""
+    separate = iter(range(len(records)))
+    rows = [str(row) if row >= 0 else f"validation {next(separate)}" for row in records.row.tolist()]
+    if records.ids is None:
         return rows
-    return [row if name is None else str(name) for name, row in zip(evidence.ids.tolist(), rows, strict=True)]
+    return [row if name is None else str(name) for name, row in zip(records.ids.tolist(), rows, strict=True)]
 
 
-def roles(evidence: Evidence) -> NDArray[np.int64]:
+def role_codes(records: Evidence) -> NDArray[np.int64]:
     """(n,) 0 labelled, 1 validation, 2 unlabelled."""
-    return np.array([_ROLES.index(role) for role in evidence.role.tolist()], dtype=np.int64)
+    return np.array([_ROLES.index(role) for role in records.role.tolist()], dtype=np.int64)
 
 
-def edge_kinds(evidence: Evidence) -> NDArray[np.int64]:
+def edge_kinds(records: Evidence) -> NDArray[np.int64]:
     """(m,) 0 LL, 1 LU, 2 UU; a validation node counts as unlabelled, as it did in training."""
-    labeled = evidence.role == LABELED
-    kinds: NDArray[np.int64] = 2 - labeled[evidence.edges].sum(axis=1).astype(np.int64)
+    labeled = records.role == LABELED
+    kinds: NDArray[np.int64] = 2 - labeled[records.edges].sum(axis=1).astype(np.int64)
     return kinds
 
 
-def known(evidence: Evidence) -> NDArray[np.bool_]:
+def has_label(records: Evidence) -> NDArray[np.bool_]:
     """(n,) mask of the nodes whose label is known."""
-    return np.array([label is not None for label in evidence.label.tolist()], dtype=bool)
+    return np.array([label is not None for label in records.label.tolist()], dtype=bool)

@@ -1,4 +1,4 @@
-"""Validation scores in words: what they are called, which way is better, how they are written."""
+"""Formats validation scores: names, direction and number format."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _NEGATIVE = "negative_"
 
 
 @dataclass(frozen=True)
-class Score:
+class MetricFormat:
     """A score by its name in the run folder, where higher is better.
 
-    What is kept as a negative error is shown as the error itself, where lower is better.
+    Negative errors are shown as errors, where lower is better.
     """
 
     metric: str
@@ -27,31 +27,31 @@ class Score:
     @property
     def name(self) -> str:
         """In words."""
-        plain = self.metric.removeprefix(_NEGATIVE)
-        return _NAMES.get(plain, plain.replace("_", " "))
+        metric = self.metric.removeprefix(_NEGATIVE)
+        return _NAMES.get(metric, metric.replace("_", " "))
 
     @property
     def lower_is_better(self) -> bool:
         """Of what is shown."""
         return self.metric.startswith(_NEGATIVE)
 
-    def shown(self, value: float) -> float:
+    def display_value(self, value: float) -> float:
         """The number to draw or to put into a table."""
         return -value if self.lower_is_better else value
 
-    def said(self, value: float) -> str:
+    def format(self, value: float) -> str:
         """A score in a sentence."""
-        return percent(value) if self.metric == "accuracy" else f"{self.shown(value):.3f}"
+        return percent(value) if self.metric == "accuracy" else f"{self.display_value(value):.3f}"
 
-    def network_is(self, value: float) -> str:
+    def describe(self, value: float) -> str:
         """`right on 90.0 % of`, `at a micro-F1 of 0.900 on`, or `at 0.250 (...) on`: what comes before the rows."""
         if self.metric == "accuracy":
             return f"right on {percent(value)} of"
         if self.lower_is_better:
-            return f"at {self.said(value)} ({self.name}) on"
-        return f"at a {self.name} of {self.said(value)} on"
+            return f"at {self.format(value)} ({self.name}) on"
+        return f"at a {self.name} of {self.format(value)} on"
 
-    def points(self, difference: float, sign: bool = True) -> str:
+    def format_difference(self, difference: float, sign: bool = True) -> str:
         """A difference of scores: in points of a hundred for shares, else as it is."""
         number = 100 * difference if self.metric == "accuracy" else difference
         digits = 1 if self.metric == "accuracy" else 3

@@ -1,4 +1,4 @@
-"""Cells of a table in words: decimals, missing values, and the number that a column is sorted by."""
+"""Formats cells of a table: decimals, missing values, and sort keys."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ngm.report.page import Shown
+from ngm.report.page import ReportTable
 
 Cell: TypeAlias = "str | int | float | None"
-_MEASURED = re.compile(r"([-−+]?[\d,]+\.?\d*) ?(?:%|± ?[\d.,]+ ?%?)$")
+_NUMBER_WITH_UNIT = re.compile(r"([-−+]?[\d,]+\.?\d*) ?(?:%|± ?[\d.,]+ ?%?)$")
 
 
 @dataclass(frozen=True)
-class Written:
-    """A cell as it is written; `order` is what it is sorted by where that is a number."""
+class FormattedCell:
+    """A formatted cell; `order` is its numeric sort key, if any."""
 
     text: str
     order: str | None
@@ -30,35 +30,35 @@ class Heading:
     kind: str
 
 
-def written_out(shown: Shown) -> tuple[list[Heading], list[list[Written]]]:
+def format_table(table: ReportTable) -> tuple[list[Heading], list[list[FormattedCell]]]:
     """Headings and cells of a table as they are shown.
 
-    >>> heads, rows = written_out(Shown("t", "Scores", ["run", "score"], [["a", 0.5], ["b", None]]))
+    >>> heads, rows = format_table(ReportTable("t", "Scores", ["run", "score"], [["a", 0.5], ["b", None]]))
     >>> [head.kind for head in heads], [[cell.text for cell in row] for row in rows]
     (['short', 'num'], [['a', '0.500'], ['b', '–']])
     """
-    columns = [[row[i] for row in shown.rows] for i in range(len(shown.columns))]
-    heads = [Heading(name, _kind(cells)) for name, cells in zip(shown.columns, columns, strict=True)]
-    written = [
-        [Written(_in_digits(cell, digits), _order(cell)) for cell in cells]
-        for cells, digits in zip(columns, (_digits(cells, shown.digits) for cells in columns), strict=True)
+    columns = [[row[i] for row in table.rows] for i in range(len(table.columns))]
+    headings = [Heading(name, _kind(cells)) for name, cells in zip(table.columns, columns, strict=True)]
+    formatted = [
+        [FormattedCell(_format_cell(cell, digits), _sort_key(cell)) for cell in cells]
+        for cells, digits in zip(columns, (_digits(cells, table.digits) for cells in columns), strict=True)
     ]
-    return heads, [list(row) for row in zip(*written, strict=True)]
+    return headings, [list(row) for row in zip(*formatted, strict=True)]
 
 
 def _kind(cells: Sequence[Cell]) -> str:
-    known = [cell for cell in cells if cell is not None]
-    if known and all(_order(cell) is not None or isinstance(cell, float) for cell in known):
+    present = [cell for cell in cells if cell is not None]
+    if present and all(_sort_key(cell) is not None or isinstance(cell, float) for cell in present):
         return "num"
-    longest = max((len(cell) for cell in known if isinstance(cell, str)), default=0)
+    longest = max((len(cell) for cell in present if isinstance(cell, str)), default=0)
     return "long" if longest > 40 else "short" if longest <= 16 else ""
 
 
-def _order(cell: Cell) -> str | None:
+def _sort_key(cell: Cell) -> str | None:
     """The number that a cell is, or that stands before a percent sign or a spread."""
     if isinstance(cell, str):
-        found = _MEASURED.match(cell)
-        return None if found is None else found[1].replace(",", "").replace("−", "-")
+        match = _NUMBER_WITH_UNIT.match(cell)
+        return None if match is None else match[1].replace(",", "").replace("−", "-")
     if cell is None or isinstance(cell, bool) or not math.isfinite(cell):
         return None
     return repr(float(cell))
@@ -72,7 +72,7 @@ def _digits(cells: Sequence[Cell], digits: int) -> int | None:
     return 0 if all(cell == int(cell) for cell in floats) else digits
 
 
-def _in_digits(cell: Cell, digits: int | None) -> str:
+def _format_cell(cell: Cell, digits: int | None) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     if isinstance(cell, bool):

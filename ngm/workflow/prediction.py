@@ -14,10 +14,10 @@ from typing import TypeAlias, cast
 from ngm._spelling import first_of
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.loading import load
-from ngm.features import Features, Odd
-from ngm.features.feature_rows import NOTHING, odd_rows
+from ngm.features import Features, RowIssue
+from ngm.features.feature_rows import NO_INPUT, format_issue
 from ngm.features.features import Strings
-from ngm.io.files import beside, is_graph_folder
+from ngm.io.files import is_graph_folder, temporary_path
 from ngm.io.run_folder import JSON, Run
 from ngm.io.tables.stream import Stream
 from ngm.text.readers import UnreadTextsWarning, reads_texts
@@ -153,7 +153,7 @@ def predict_with(
 @contextmanager
 def _spill(output: Path) -> Iterator[Path]:
     """A place beside the output for what does not fit into memory."""
-    spill = beside(output, "spill")
+    spill = temporary_path(output, "spill")
     try:
         yield spill
     finally:
@@ -237,27 +237,27 @@ class _Progress:
     predictions: Predicted
     label: str | None
     count: int = 0
-    odd: dict[tuple[str, str], tuple[int, list[object]]] = field(default_factory=dict)
+    issues: dict[tuple[str, str], tuple[int, list[object]]] = field(default_factory=dict)
 
     def predict(self, model: NGMEstimator, batch: Batch) -> list[Sequence[object]]:
         """Columns of the output for some more rows."""
         made = batch.made
-        some = list(made.odd)
+        some = list(made.issues)
         if isinstance(made.x, list):
             silent = model.reader_.unread(model.reader_.read(made.x))
-            some += [Odd(silent + self.count, f"have no {model.reader_.knows}", NOTHING)] if len(silent) else []
-        for odd in some:
-            self._add(odd, batch)
+            some += [RowIssue(silent + self.count, f"have no {model.reader_.knows}", NO_INPUT)] if len(silent) else []
+        for issue in some:
+            self._add(issue, batch)
         self.count += len(batch.ids)
         with warnings.catch_warnings():  # noted at the end, with the numbers that the rows have in the table
             warnings.simplefilter("ignore", UnreadTextsWarning)
             return self.predictions.take(made.x, batch.truth)
 
-    def _add(self, odd: Odd, batch: Batch) -> None:
-        count, first = self.odd.get((odd.have, odd.so), (0, []))
-        rows = odd.rows[: 3 - len(first)].tolist()
+    def _add(self, issue: RowIssue, batch: Batch) -> None:
+        count, first = self.issues.get((issue.condition, issue.consequence), (0, []))
+        rows = issue.rows[: 3 - len(first)].tolist()
         examples = [batch.ids[row] for row in rows] if self.items.things == "nodes" else rows
-        self.odd[odd.have, odd.so] = (count + len(odd.rows), [*first, *examples])
+        self.issues[issue.condition, issue.consequence] = (count + len(issue.rows), [*first, *examples])
 
     def result(self, output: Path, seconds: float) -> PredictResult:
         """All that was predicted."""
@@ -281,7 +281,7 @@ class _Progress:
     def _notes(self) -> list[str]:
         """Which rows tell nothing, lines that did not fit, labels that are none."""
         things = self.items.things
-        notes = [odd_rows(n, self.count, first, things, *why) for why, (n, first) in self.odd.items()]
+        notes = [format_issue(n, self.count, first, things, *why) for why, (n, first) in self.issues.items()]
         if self.predictions.strange:
             names = first_of([repr(name) for name in self.predictions.strange])
             notes.append(f"the run knows no such labels as {names} of column {self.label!r}; they count as wrong")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from ngm.io.files import beside, check_writable, file_written_whole, is_graph_folder
+from ngm.io.files import check_writable, file_written_whole, is_graph_folder, temporary_path
 from ngm.io.tables.ingest import copy_to
 from ngm.io.tables.output_overlap import check_file_apart
 from ngm.io.tables.query import connect, file_to_read, quoted, refusals
@@ -69,7 +69,7 @@ def written(output: Path, columns: Sequence[Column], spreadsheet_safe: bool = Fa
     """
     kind = output.suffix.lower()
     with file_written_whole(output) as part:
-        lines = beside(output, "csv") if kind in PARQUET else part
+        lines = temporary_path(output, "csv") if kind in PARQUET else part
         try:
             with lines.open("w", encoding="utf-8", newline="") as file:
                 yield _json_lines(file, columns) if kind in LINES else _csv(file, columns, spreadsheet_safe)

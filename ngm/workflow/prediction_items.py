@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from ngm._spelling import first_of, nearest
-from ngm.features import Features, Made, Nodes
+from ngm.features import FeatureRows, Features, Nodes
 from ngm.features.node_inputs import as_key
 from ngm.io.files import is_graph_folder
 from ngm.io.graph_data import GraphData, open_graph
@@ -30,7 +30,7 @@ class Batch:
     """
 
     ids: Sequence[object]
-    made: Made
+    made: FeatureRows
     truth: Sequence[object] | None = None
 
 
@@ -87,7 +87,7 @@ def opened(source: str, options: SourceOptions) -> Stream:
 
 def lost_lines(stream: Stream) -> list[str]:
     """What was left out of a text file, in words."""
-    lost = stream.lost
+    lost = stream.unread
     if not lost.count:
         return []
     return [f"{lost.count:,} lines of {stream.name} did not fit and were left out: {'; '.join(lost.examples)}"]
@@ -198,7 +198,7 @@ class Known:
         truth = None if self.label is None else self.data.column(self.label).tolist()
         for first in range(0, self.total, size):
             some = slice(first, first + size)
-            made = Made(self.nodes.x[some])
+            made = FeatureRows(self.nodes.x[some])
             yield Batch(self.nodes.ids[some].tolist(), made, None if truth is None else truth[some])
 
     def notes(self) -> list[str]:
@@ -267,7 +267,7 @@ class New:
             self.unknown += found.unknown
             self.examples = list(dict.fromkeys([*self.examples, *found.examples]))[:4]
             self.reversed = self.reversed or any(self.nodes.knows(name) for name in found.ids)
-            yield Batch(found.ids, found.made)
+            yield Batch(found.ids, found.rows)
         if self.unknown + self.unfinished == self.links:
             raise self._nothing_known()
 

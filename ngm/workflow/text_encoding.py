@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.build.text import Rows
+from ngm.build.text import TextRows
 from ngm.io.fetch import Progress
 from ngm.text.encoders import Choice, choose_encoder, fit_encoder
 from ngm.text.words import words_of
@@ -28,11 +28,11 @@ class TextEncoding:
     reason: str
     vectors: NDArray[np.float32]
 
-    def rows(self, texts: Sequence[str]) -> Rows:
+    def rows(self, texts: Sequence[str]) -> TextRows:
         """What a graph joins: texts without a word, or without a known one, are left out."""
         silent = np.array([not words_of(text) for text in texts], dtype=bool)
         zero = ~self.vectors.any(axis=1)
-        return Rows(self.vectors, np.flatnonzero(silent), np.flatnonzero(zero & ~silent))
+        return TextRows(self.vectors, np.flatnonzero(silent), np.flatnonzero(zero & ~silent))
 
 
 def choose(name: str | None, texts: Sequence[str], progress: Progress) -> Choice:

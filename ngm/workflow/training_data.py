@@ -251,7 +251,7 @@ def _make_graph(
     by = "word vectors" if options.vectors else "TF-IDF" if encoding is None else encoding.name
     plain = encoding is None or options.vectors is not None
     rows = text_rows(texts, vectors=options.vectors) if encoding is None or plain else encoding.rows(texts)
-    for line in rows.left_out():
+    for line in rows.skipped_texts():
         warnings.warn(line, UserWarning, stacklevel=2)
     graph = rows_graph(rows, k, seed=seed).graph
     known = "" if rows.coverage is None else f" ({100 * rows.coverage:.1f} % of the words known)"

@@ -11,7 +11,7 @@ from typing import cast
 from ngm._spelling import nearest
 from ngm.cli.settings import Setting, every_setting, fields_of, settings
 from ngm.cli.training.options import CallOptions
-from ngm.io.files import is_there
+from ngm.io.files import path_exists
 from ngm.workflow.options import ALPHAS, OF_EDGES, TrainOptions, TrainRequest
 
 _KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
@@ -96,7 +96,7 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
 def _check_there(source: object) -> None:
     """A file that the run names may be elsewhere; patterns and queries are seen to where they are read."""
     path = Path(str(source))
-    if source is None or path.is_absolute() or any(sign in str(source) for sign in " *?[:") or is_there(path):
+    if source is None or path.is_absolute() or any(sign in str(source) for sign in " *?[:") or path_exists(path):
         return
     raise FileNotFoundError(f"{source} is not there (relative to where the run was trained; give the table as well)")
 

@@ -14,8 +14,8 @@ output_overlap  outputs that would replace what is read
 ingest          all of it: tables in, a graph folder out
 """
 
-from ngm.io.tables.query import Bad
+from ngm.io.tables.query import RejectedRows
 from ngm.io.tables.sources import Frame, Source
 from ngm.io.tables.table import Table, read_table
 
-__all__ = ["Bad", "Frame", "Source", "Table", "read_table"]
+__all__ = ["Frame", "RejectedRows", "Source", "Table", "read_table"]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ngm.io.tables.query import WORK, refusals
 
 Merge = Literal["max", "sum", "mean"]
-_PIECE = 4_000_000  # edges at a time
-_MOST_PIECES = 64  # each looks through the whole table once
+_CHUNK_EDGES = 4_000_000  # edges at a time
+_MAX_CHUNKS = 64  # each looks through the whole table once
 _SAMPLE = 100_000  # keys that tell where to cut
 
 
@@ -41,10 +41,10 @@ def write_edges(connection: duckdb.DuckDBPyConnection, folder: Path, weighted: b
     with refusals("the table of edges"):
         with _npy(folder / "edges.npy", "<i8", (2,)) as edges, _npy(folder / "weight.npy", "<f4", ()) as weight:
             for low, high in _ranges(connection):
-                piece = connection.execute(
+                chunk = connection.execute(
                     f"SELECT {columns} FROM {WORK}.coded WHERE k >= {low} AND k < {high} ORDER BY {order}"
                 ).fetchnumpy()
-                key, value = _merged(piece["k"], piece.get("w"), merge)
+                key, value = _merged(chunk["k"], chunk.get("w"), merge)
                 edges.write(np.stack([key >> 32, key & 0xFFFFFFFF], axis=1))
                 weight.write(value)
         connection.execute(f"DROP TABLE {WORK}.coded")
@@ -54,14 +54,14 @@ def write_edges(connection: duckdb.DuckDBPyConnection, folder: Path, weighted: b
 def _ranges(connection: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, int]]:
     """Ranges of keys, from 0 to the end, with about as many rows each as a piece should have."""
     rows = int(connection.execute(f"SELECT count(*) FROM {WORK}.coded WHERE k >= 0").fetchall()[0][0])
-    pieces = min(-(-rows // _PIECE), _MOST_PIECES)
+    num_chunks = min(-(-rows // _CHUNK_EDGES), _MAX_CHUNKS)
     cuts: list[int] = []
-    if pieces > 1:
+    if num_chunks > 1:
         one_in = max(rows // _SAMPLE, 1)
-        asked = f"SELECT k FROM {WORK}.coded WHERE k >= 0 AND hash(k) % {one_in} = 0 ORDER BY k"
-        sample = connection.execute(asked).fetchnumpy()["k"]
-        places = np.arange(1, pieces) * len(sample) // pieces
-        cuts = np.unique(sample[places]).tolist() if len(sample) else []
+        sql = f"SELECT k FROM {WORK}.coded WHERE k >= 0 AND hash(k) % {one_in} = 0 ORDER BY k"
+        sample = connection.execute(sql).fetchnumpy()["k"]
+        positions = np.arange(1, num_chunks) * len(sample) // num_chunks
+        cuts = np.unique(sample[positions]).tolist() if len(sample) else []
     yield from zip([0, *cuts], [*cuts, 2**63 - 1], strict=True)
 
 

@@ -12,29 +12,29 @@ import duckdb
 
 from ngm._arguments import reason
 from ngm.io import graph_folder
-from ngm.io.tables.column_guesses import IDS, LABELS, SOURCES, TARGETS, Said, edge_columns, node_columns
+from ngm.io.tables.column_guesses import IDS, LABELS, SOURCES, TARGETS, ColumnNames, edge_columns, node_columns
 from ngm.io.tables.edge_ends import (
-    Coded,
-    Ends,
-    all_whole,
+    EdgeColumns,
+    EncodedEdges,
+    all_integers,
     check_node_ids,
     code_edges,
     count_of,
-    listed,
-    load_if_fleeting,
+    join_examples,
+    load_if_single_pass,
     number_ids,
 )
 from ngm.io.tables.edge_files import Merge, write_edges
-from ngm.io.tables.query import WORK, Bad, Query, file_to_write, quoted, refusals
+from ngm.io.tables.query import WORK, Query, RejectedRows, file_to_write, quoted, refusals
 from ngm.io.tables.sources import Source, open_source
-from ngm.io.tables.table import Table, all_bad, load, no_rows
-from ngm.io.tables.text_files import Reading
+from ngm.io.tables.table import Table, load, no_rows, no_usable_rows
+from ngm.io.tables.text_files import ReadOptions
 
 Dangling = Literal["error", "drop", "add"]
 STEPS = ("reading nodes", "numbering ids", "looking up ends", "writing nodes", "sorting and writing edges")
 FORMAT = "ngm-tables"
 VERSION = 1
-_CLASSES_SHOWN = 100
+_MAX_CLASSES = 100
 
 
 class Counts(TypedDict, total=False):
@@ -95,7 +95,7 @@ class Counts(TypedDict, total=False):
 class Rules:
     """How tables are to be read; see `ngm.read_graph`."""
 
-    said: Said
+    names: ColumnNames
     directed: bool = False
     merge: Merge = "max"
     dangling: Dangling = "error"
@@ -110,7 +110,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class NodeTable:
     """The table `nodes` of a connection.
 
     Args:
@@ -125,7 +125,7 @@ class Nodes:
     id: str
     label: str | None
     rows: int
-    bad: Bad
+    bad: RejectedRows
 
 
 def ingest(
@@ -138,9 +138,9 @@ def ingest(
 ) -> None:
     """Reads tables and fills an empty folder with all that a graph folder holds."""
     ends = _open_edges(connection, edges, rules)
-    ends = load_if_fleeting(connection, ends)
+    ends = load_if_single_pass(connection, ends)
     on_step(STEPS[0])
-    table = None if nodes is None else _load_nodes(connection, nodes, rules.said)
+    table = None if nodes is None else _load_nodes(connection, nodes, rules.names)
     id_column = None if table is None else table.id
     on_step(STEPS[1])
     by_hash = number_ids(connection, ends, id_column, rules.dangling == "add")
@@ -149,12 +149,12 @@ def ingest(
     if not coded.rows:
         raise no_rows(ends.query)
     if coded.bad.count == coded.rows:
-        raise all_bad(ends.query, coded.bad)
+        raise no_usable_rows(ends.query, coded.bad)
     if rules.dangling == "error":
         _refuse_dangling(ends, coded)
     on_step(STEPS[3])
     num_nodes = count_of(connection, f"SELECT count(*) FROM {WORK}.ids")
-    id_name = _write_nodes(connection, table, rules.said.id or "id", num_nodes, folder / "nodes.parquet")
+    id_name = _write_nodes(connection, table, rules.names.id or "id", num_nodes, folder / "nodes.parquet")
     counts = _counts(connection, ends, table, coded, rules, num_nodes)
     connection.execute(f"DROP TABLE {WORK}.ids")
     connection.execute(f"DROP TABLE IF EXISTS {WORK}.nodes")
@@ -192,45 +192,48 @@ def copy_to(sql: str, file: Path) -> str:
     return f"COPY ({sql}) TO {file_to_write(file)} (FORMAT parquet, COMPRESSION zstd)"
 
 
-def _open_edges(connection: duckdb.DuckDBPyConnection, edges: Source | Table, rules: Rules) -> Ends:
-    known = (*SOURCES, *TARGETS, *rules.said.given())
-    reading = Reading(rules.delimiter, rules.header, known, header_if_text=False)
-    return edge_columns(_open(connection, edges, reading, "edges"), rules.said)
+def _open_edges(connection: duckdb.DuckDBPyConnection, edges: Source | Table, rules: Rules) -> EdgeColumns:
+    known_names = (*SOURCES, *TARGETS, *rules.names.given_names())
+    reading = ReadOptions(rules.delimiter, rules.header, known_names, header_if_text=False)
+    return edge_columns(_open(connection, edges, reading, "edges"), rules.names)
 
 
-def _load_nodes(connection: duckdb.DuckDBPyConnection, nodes: Source | Table, said: Said) -> Nodes:
-    query = _open(connection, nodes, Reading(known=(*IDS, *LABELS, *said.given())), "nodes")
-    id_column, label = node_columns(query, said)
-    rows, bad = load(connection, query, "nodes", [id_column])
+def _load_nodes(connection: duckdb.DuckDBPyConnection, nodes: Source | Table, names: ColumnNames) -> NodeTable:
+    query = _open(connection, nodes, ReadOptions(known=(*IDS, *LABELS, *names.given_names())), "nodes")
+    id_column, label = node_columns(query, names)
+    rows, rejected = load(connection, query, "nodes", [id_column])
     connection.execute("USE memory")  # the query may have chosen another database
     check_node_ids(connection, query.name, id_column, f"FROM {WORK}.nodes")
-    return Nodes(query.columns, id_column, label, rows, bad)
+    return NodeTable(query.columns, id_column, label, rows, rejected)
 
 
-def _open(connection: duckdb.DuckDBPyConnection, table: Source | Table, reading: Reading, called: str) -> Query:
+def _open(
+    connection: duckdb.DuckDBPyConnection, table: Source | Table, reading: ReadOptions, description: str
+) -> Query:
     if not isinstance(table, Table):
-        return open_source(connection, table, reading, called, f"ngm_{called}")
+        return open_source(connection, table, reading, description, f"ngm_{description}")
     columns = {name: table.column(name) for name in table.columns}
-    query = open_source(connection, columns, reading, called, f"ngm_{called}")
-    return replace(query, name=table.name, header=table.header, hint=table.hint, lost=table.bad)
+    query = open_source(connection, columns, reading, description, f"ngm_{description}")
+    return replace(query, name=table.name, header=table.header, hint=table.hint, unread=table.bad)
 
 
-def _refuse_dangling(ends: Ends, coded: Coded) -> None:
+def _refuse_dangling(ends: EdgeColumns, coded: EncodedEdges) -> None:
     if coded.dangling_rows:
         count = coded.dangling_ids
         raise ValueError(
-            f"{count:,} ids in {ends.query.name} are not among the nodes: {listed(coded.dangling_examples, count)}; "
-            "add them to the nodes, or give dangling='drop' to leave out their edges or 'add' to make them nodes"
+            f"{count:,} ids in {ends.query.name} are not among the nodes: "
+            f"{join_examples(coded.dangling_examples, count)}; add them to the nodes, or give dangling='drop' to "
+            "leave out their edges or 'add' to make them nodes"
         )
 
 
 def _write_nodes(
-    connection: duckdb.DuckDBPyConnection, table: Nodes | None, name: str, num_nodes: int, file: Path
+    connection: duckdb.DuckDBPyConnection, table: NodeTable | None, name: str, num_nodes: int, file: Path
 ) -> str:
     """Writes all node columns in the order of the rows; returns the column of the ids."""
     text = count_of(connection, f"SELECT any_value(typeof(id)) = 'VARCHAR' FROM {WORK}.ids")
-    whole = text and all_whole(connection, f"{WORK}.ids")
-    own_id = "ids.id::BIGINT" if whole else "ids.id"
+    integers = text and all_integers(connection, f"{WORK}.ids")
+    own_id = "ids.id::BIGINT" if integers else "ids.id"
     with refusals("the table of nodes"):
         if table is None:
             connection.execute(copy_to(f"SELECT {own_id} AS {quoted(name)} FROM {WORK}.ids", file))
@@ -241,35 +244,35 @@ def _write_nodes(
         columns = ", ".join(
             f"{own_id if c == table.id else f'nodes.{quoted(c)}'} AS {quoted(c)}" for c in table.columns
         )
-        joined = f"SELECT {columns} FROM {WORK}.ids POSITIONAL JOIN {WORK}.nodes"
-        connection.execute(copy_to(joined, file))
+        joined_sql = f"SELECT {columns} FROM {WORK}.ids POSITIONAL JOIN {WORK}.nodes"
+        connection.execute(copy_to(joined_sql, file))
     return table.id
 
 
 def _counts(
     connection: duckdb.DuckDBPyConnection,
-    ends: Ends,
-    table: Nodes | None,
-    coded: Coded,
+    ends: EdgeColumns,
+    table: NodeTable | None,
+    coded: EncodedEdges,
     rules: Rules,
     num_nodes: int,
 ) -> Counts:
     """All counts but that of the edges, which is 0, so that their rows are among the duplicates."""
-    said, bad_nodes = rules.said, Bad() if table is None else table.bad
+    names, bad_nodes = rules.names, RejectedRows() if table is None else table.bad
     columns = {"source": ends.source, "target": ends.target, "weight": ends.weight}
     columns |= {"id": None if table is None else table.id, "label": None if table is None else table.label}
-    guessed = [key for key, name in columns.items() if name is not None and getattr(said, key) is None]
-    lost = coded.dangling_rows
+    guessed = [key for key, name in columns.items() if name is not None and getattr(names, key) is None]
+    num_dangling = coded.dangling_rows
     counts = Counts(
         nodes=num_nodes,
         edges=0,
         node_rows=None if table is None else table.rows + bad_nodes.count,
         edge_rows=coded.rows,
-        duplicates=coded.rows - coded.bad.count - coded.self_loops - lost,
+        duplicates=coded.rows - coded.bad.count - coded.self_loops - num_dangling,
         merge=rules.merge,
         self_loops=coded.self_loops,
         dangling=None if table is None else rules.dangling,
-        dangling_rows=lost,
+        dangling_rows=num_dangling,
         dangling_ids=coded.dangling_ids,
         dangling_examples=list(coded.dangling_examples),
         added_nodes=0 if table is None else num_nodes - table.rows,
@@ -289,10 +292,10 @@ def _counts(
 
 def _count_labels(connection: duckdb.DuckDBPyConnection, label: str, counts: Counts) -> None:
     c = quoted(label)
-    found = connection.execute(
+    label_counts = connection.execute(
         f"SELECT {c}::VARCHAR, count(*) FROM {WORK}.nodes WHERE {c} IS NOT NULL GROUP BY {c} "
-        f"ORDER BY count(*) DESC, {c} LIMIT {_CLASSES_SHOWN}"
+        f"ORDER BY count(*) DESC, {c} LIMIT {_MAX_CLASSES}"
     ).fetchall()
-    counts["labels"] = {str(value): int(count) for value, count in found}
+    counts["labels"] = {str(value): int(count) for value, count in label_counts}
     counts["classes"] = count_of(connection, f"SELECT count(DISTINCT {c}) FROM {WORK}.nodes")
     counts["unlabeled"] = counts["nodes"] - count_of(connection, f"SELECT count({c}) FROM {WORK}.nodes")

@@ -25,7 +25,7 @@ _EXTENSIONS = (
 
 
 @dataclass(frozen=True)
-class Bad:
+class RejectedRows:
     """Rows that could not be used.
 
     Args:
@@ -36,9 +36,9 @@ class Bad:
     count: int = 0
     examples: tuple[str, ...] = ()
 
-    def __add__(self, other: Bad) -> Bad:
+    def __add__(self, other: RejectedRows) -> RejectedRows:
         """Both together; the examples of the first come first."""
-        return Bad(self.count + other.count, (self.examples + other.examples)[:EXAMPLES])
+        return RejectedRows(self.count + other.count, (self.examples + other.examples)[:EXAMPLES])
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Query:
         sql: A query for all of them.
         rejects: Table into which the reader of a text file puts lines that do not fit; None for other sources.
         header: Whether the first row of a text file was taken for names; None where there was no question.
-        again: Whether reading it again would give the same rows; a query may not.
-        hint: What is odd about a text file of one column; see `ngm.io.tables.text_format.Form`.
+        rereadable: Whether reading it again would give the same rows; a query may not.
+        hint: What is odd about a text file of one column; see `ngm.io.tables.text_format.TextFormat`.
         broken: A query for the numbers of the rows that hold nothing, which `sql` leaves out; None where it has none.
-        lost: Rows that could not be used when it was read before.
+        unread: Rows that could not be used when it was read before.
         comments: Lines above the rows of a text file that start with #.
     """
 
@@ -67,10 +67,10 @@ class Query:
     sql: str
     rejects: str | None = None
     header: bool | None = None
-    again: bool = True
+    rereadable: bool = True
     hint: str = ""
     broken: str | None = None
-    lost: Bad = Bad()
+    unread: RejectedRows = RejectedRows()
     comments: int = 0
 
     def has(self, column: str, given_as: str = "") -> str:
@@ -100,7 +100,7 @@ def connect(
     connection.execute("SET python_enable_replacements = false")  # a name in a query is no variable of this program
     connection.execute(f"ATTACH ':memory:' AS {WORK}")
     if temporary is not None:
-        connection.execute(f"SET temp_directory = '{escaped(_from_here(str(temporary)))}'")
+        connection.execute(f"SET temp_directory = '{escaped(_absolute(str(temporary)))}'")
     if memory_limit is not None:
         try:
             connection.execute(f"SET memory_limit = '{escaped(memory_limit)}'")
@@ -129,10 +129,10 @@ def missing_column(table: str, column: str, columns: Iterable[str], given_as: st
     """The error for a name that is not among the columns."""
     if hint:
         return ValueError(f"{table} has one column, {hint}")
-    there = list(columns)
-    said = f" for {given_as}" if given_as else ""
+    present = list(columns)
+    option_text = f" for {given_as}" if given_as else ""
     return ValueError(
-        f"{table} has no column {column!r}{said}{nearest(column, there)}; its columns are {', '.join(there)}"
+        f"{table} has no column {column!r}{option_text}{nearest(column, present)}; its columns are {', '.join(present)}"
     )
 
 
@@ -163,7 +163,7 @@ def file_to_read(file: str | Path) -> str:
             raise ValueError(f"{text} has both a backslash and one of [ * ? in its name; rename it to read it")
         if ".." in Path(text).parts:  # which DuckDB cannot follow behind a pattern
             text = str(Path(text).parent.resolve() / Path(text).name)
-    return "'" + escaped(re.sub(r"[\[*?]", r"[\g<0>]", _from_here(text))) + "'"
+    return "'" + escaped(re.sub(r"[\[*?]", r"[\g<0>]", _absolute(text))) + "'"
 
 
 def files_to_read(files: Iterable[str | Path]) -> str:
@@ -173,10 +173,10 @@ def files_to_read(files: Iterable[str | Path]) -> str:
 
 def file_to_write(file: str | Path) -> str:
     """A file's name between quotes in SQL that writes it."""
-    return f"'{escaped(_from_here(str(file)))}'"
+    return f"'{escaped(_absolute(str(file)))}'"
 
 
-def _from_here(text: str) -> str:
+def _absolute(text: str) -> str:
     """The same path, where DuckDB would see the home folder in ~ or an address in file:."""
     try:
         text.encode()
@@ -189,5 +189,5 @@ def packing(files: Iterable[str | Path]) -> str:
     """Option for DuckDB, which does not see what is packed in a name with a question mark."""
     names = [str(file) for file in files]
     kinds = {{".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix.lower(), "") for name in names}
-    odd = kinds in ({"gzip"}, {"zstd"}) and any("?" in name and "://" not in name for name in names)
-    return f", compression = '{kinds.pop()}'" if odd else ""
+    ambiguous = kinds in ({"gzip"}, {"zstd"}) and any("?" in name and "://" not in name for name in names)
+    return f", compression = '{kinds.pop()}'" if ambiguous else ""

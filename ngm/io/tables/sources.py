@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngm._arguments import as_array
 from ngm._spelling import nearest
-from ngm.io.files import is_there
+from ngm.io.files import path_exists
 from ngm.io.tables.query import WORK, Query, files_to_read, packing, quoted, refusals
 from ngm.io.tables.statements import check_create, check_untrusted, statements_of
-from ngm.io.tables.text_files import Reading, open_text
+from ngm.io.tables.text_files import ReadOptions, open_text
 from ngm.io.tables.text_format import shorten
 
 _PARQUET = {".parquet", ".pq"}
@@ -41,8 +41,8 @@ Source = str | Path | Frame | Mapping[str, ArrayLike]
 def open_source(
     connection: duckdb.DuckDBPyConnection,
     source: Source,
-    reading: Reading | None = None,
-    called: str = "the table",
+    reading: ReadOptions | None = None,
+    description: str = "the table",
     view: str = "ngm_source",
     trusted: bool = True,
 ) -> Query:
@@ -52,7 +52,7 @@ def open_source(
         connection: Where it is to be read.
         source: See `ngm.io.tables.read_table`.
         reading: How a text file is to be read.
-        called: What messages call a table in memory.
+        description: Name of a table in memory in error messages.
         view: Name for the views and tables that this needs.
         trusted: Whether the user typed it; see `ngm.io.tables.read_table`.
     """
@@ -60,17 +60,19 @@ def open_source(
         _check_untrusted(connection, source)
     if isinstance(source, str) and not source.strip():
         raise ValueError("the name of the table is empty; give a file, a folder or a query")
-    query = _open(connection, source, reading or Reading(), called, view)
+    query = _open(connection, source, reading or ReadOptions(), description, view)
     if query.header is None and reading is not None and (reading.delimiter is not None or reading.header is not None):
         raise ValueError(f"{query.name} is no text file, so delimiter and header say nothing; leave them out")
     return query
 
 
-def _open(connection: duckdb.DuckDBPyConnection, source: Source, reading: Reading, called: str, view: str) -> Query:
+def _open(
+    connection: duckdb.DuckDBPyConnection, source: Source, reading: ReadOptions, description: str, view: str
+) -> Query:
     if not isinstance(source, str | Path):
-        return _in_memory(connection, source, called, view)
+        return _in_memory(connection, source, description, view)
     if isinstance(source, str) and is_query(source):
-        return _of_query(connection, source, view)
+        return _query_source(connection, source, view)
     files, name = files_of(connection, source), str(source)
     kind = _kind(files)
     files = [file for file in files if "://" in file or Path(file).stat().st_size]
@@ -80,10 +82,10 @@ def _open(connection: duckdb.DuckDBPyConnection, source: Source, reading: Readin
         return open_text(connection, name, files, reading, f"{view}_rejects")
     listed, parts = files_to_read(files), _partitions(source, files)
     if kind == "Parquet":
-        return _described(connection, name, f"FROM read_parquet({listed}, union_by_name = true{parts})")
+        return _describe(connection, name, f"FROM read_parquet({listed}, union_by_name = true{parts})")
     lines = "format = 'auto'" if kind == "JSON" else "format = 'newline_delimited', ignore_errors = true"
     sql = f"FROM read_json({listed}, {lines}, sample_size = -1, union_by_name = true{parts}{packing(files)})"
-    query = _described(connection, name, sql)
+    query = _describe(connection, name, sql)
     return query if kind == "JSON" else _without_broken(query)
 
 
@@ -92,31 +94,31 @@ def _check_untrusted(connection: duckdb.DuckDBPyConnection, source: Source) -> N
         return
     if is_query(source):
         check_untrusted(connection, source)
-    elif "://" in source and not is_there(source):
+    elif "://" in source and not path_exists(source):
         raise ValueError(f"{source} is an address that was not typed; give it on the command line if you trust it")
 
 
 def _in_memory(
-    connection: duckdb.DuckDBPyConnection, source: Frame | Mapping[str, ArrayLike], called: str, view: str
+    connection: duckdb.DuckDBPyConnection, source: Frame | Mapping[str, ArrayLike], description: str, view: str
 ) -> Query:
-    handed: object = source
+    arrays: object = source
     if type(source).__module__.split(".")[0] == "polars" and hasattr(source, "to_dict"):
         lists = source.to_dict(as_series=False)  # DuckDB would need pyarrow for the frame itself
         source = {name: _objects(values) for name, values in lists.items()}
     if isinstance(source, Mapping):
         columns = {str(k): _column(str(k), v) for k, v in source.items()}
         if len({len(v) for v in columns.values()}) != 1:
-            said = ", ".join(f"{k!r} {len(v)}" for k, v in columns.items()) or "there are none"
-            raise ValueError(f"columns of {called} differ in length ({said}); give each an entry per row")
-        handed = columns
+            lengths = ", ".join(f"{k!r} {len(v)}" for k, v in columns.items()) or "there are none"
+            raise ValueError(f"columns of {description} differ in length ({lengths}); give each an entry per row")
+        arrays = columns
     try:
-        connection.register(view, handed)
+        connection.register(view, arrays)
     except (duckdb.Error, TypeError):
         raise ValueError(
-            f"{called} is a {type(source).__name__}; give a file, a folder, a query, a dict of columns, or a table of "
-            "pandas, polars or arrow"
+            f"{description} is a {type(source).__name__}; give a file, a folder, a query, a dict of columns, or a "
+            "table of pandas, polars or arrow"
         ) from None
-    return _described(connection, called, f"FROM temp.{view}")
+    return _describe(connection, description, f"FROM temp.{view}")
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.generic]:
@@ -127,15 +129,15 @@ def _column(name: str, values: ArrayLike) -> NDArray[np.generic]:
         gaps = [False] * len(array) if isinstance(values, np.ndarray) else [_is_nan(v) for v in list(values)]  # type: ignore[arg-type]
         return _objects([None if gap else v for v, gap in zip(array.tolist(), gaps, strict=True)])
     if array.dtype.kind == "O":
-        plain = [v.item() if isinstance(v, np.generic) else v for v in array]
-        return _objects([None if _is_nan(v) else v for v in plain])
+        values_ = [v.item() if isinstance(v, np.generic) else v for v in array]
+        return _objects([None if _is_nan(v) else v for v in values_])
     return array
 
 
 def _objects(values: list[object]) -> NDArray[np.generic]:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _is_nan(value: object) -> bool:
@@ -144,39 +146,41 @@ def _is_nan(value: object) -> bool:
 
 def _without_broken(query: Query) -> Query:
     """JSON lines without those that are broken, of which DuckDB makes rows without a value."""
-    empty = " AND ".join(f"{quoted(c)} IS NULL" for c in query.columns)
-    rows = f"SELECT row_number() OVER () AS line, {empty} AS broken {query.sql}"
-    sql = f"{query.sql} WHERE NOT ({empty})"
+    is_empty = " AND ".join(f"{quoted(c)} IS NULL" for c in query.columns)
+    rows = f"SELECT row_number() OVER () AS line, {is_empty} AS broken {query.sql}"
+    sql = f"{query.sql} WHERE NOT ({is_empty})"
     return replace(query, sql=sql, broken=f"SELECT line FROM ({rows}) WHERE broken")
 
 
-def _of_query(connection: duckdb.DuckDBPyConnection, text: str, view: str) -> Query:
-    *before, last = statements_of(connection, text)
+def _query_source(connection: duckdb.DuckDBPyConnection, text: str, view: str) -> Query:
+    *preparing, query = statements_of(connection, text)
     with refusals("the query"):
-        if any(statement.type == duckdb.StatementType.ATTACH for statement in before):
+        if any(statement.type == duckdb.StatementType.ATTACH for statement in preparing):
             _detach(connection)
-        for statement in before:
+        for statement in preparing:
             if statement.type == duckdb.StatementType.CREATE:
                 check_create(connection)
             connection.execute(statement)
-        connection.execute(f"CREATE TEMP VIEW {view} AS {last.query.strip().rstrip(';')}")
-    return _described(connection, "the query", f"FROM temp.{view}", again=False)
+        connection.execute(f"CREATE TEMP VIEW {view} AS {query.query.strip().rstrip(';')}")
+    return _describe(connection, "the query", f"FROM temp.{view}", rereadable=False)
 
 
 def _detach(connection: duckdb.DuckDBPyConnection) -> None:
     """Lets go of the databases of an earlier query, whose rows were read, so that this one may attach them too."""
     connection.execute("USE memory")
-    found = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    for (name,) in found:
+    databases = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    for (name,) in databases:
         if name not in ("memory", WORK):
             connection.execute(f"DETACH {quoted(name)}")
 
 
-def _described(connection: duckdb.DuckDBPyConnection, name: str, sql: str, again: bool = True) -> Query:
+def _describe(connection: duckdb.DuckDBPyConnection, name: str, sql: str, rereadable: bool = True) -> Query:
     with refusals(name):
-        found = connection.execute(f"DESCRIBE {sql}").fetchall()
-    columns, types = tuple(str(row[0]) for row in found), tuple(str(row[1]) for row in found)
-    return Query(name, columns, types, tuple(t.lstrip("U").startswith(_NUMBERS) for t in types), sql, again=again)
+        description = connection.execute(f"DESCRIBE {sql}").fetchall()
+    columns, types = tuple(str(row[0]) for row in description), tuple(str(row[1]) for row in description)
+    return Query(
+        name, columns, types, tuple(t.lstrip("U").startswith(_NUMBERS) for t in types), sql, rereadable=rereadable
+    )
 
 
 # Which files
@@ -184,8 +188,8 @@ def _described(connection: duckdb.DuckDBPyConnection, name: str, sql: str, again
 
 def is_query(text: str) -> bool:
     """Whether a text is a query, and no file of that name is there."""
-    words = text.split(maxsplit=1)
-    return len(words) == 2 and words[0].lower() in _FIRST_WORDS and not is_there(text)
+    first_words = text.split(maxsplit=1)
+    return len(first_words) == 2 and first_words[0].lower() in _FIRST_WORDS and not path_exists(text)
 
 
 def files_of(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[str]:
@@ -194,7 +198,7 @@ def files_of(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[
     A name that is there as it stands is that file, whatever signs are in it; else [, * and ? make a pattern.
     """
     text, path = str(source), Path(source)
-    if "://" in text and not is_there(path):
+    if "://" in text and not path_exists(path):
         return [text]
     try:
         if path.is_file():
@@ -209,20 +213,20 @@ def files_of(connection: duckdb.DuckDBPyConnection, source: str | Path) -> list[
             raise ValueError(f"{text} is an empty folder; name a folder of table files")
         return sorted(str(p) for p in parts)
     if any(mark in text for mark in "*?["):
-        found = connection.execute("SELECT file FROM glob(?) ORDER BY file", [text]).fetchall()
-        if not found:
+        matches = connection.execute("SELECT file FROM glob(?) ORDER BY file", [text]).fetchall()
+        if not matches:
             raise FileNotFoundError(f"no file matches {text}; check the pattern")
-        return [str(file) for (file,) in found]
-    there = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise FileNotFoundError(f"{text} is not there{nearest(path.name, there)}; give a file, a folder or a query")
+        return [str(file) for (file,) in matches]
+    siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    raise FileNotFoundError(f"{text} is not there{nearest(path.name, siblings)}; give a file, a folder or a query")
 
 
 def _partitions(source: str | Path, files: Sequence[str]) -> str:
     """Option for DuckDB: folders such as year=2024 are a column where they are below the folder or in the pattern."""
     path = Path(source)
-    if is_there(path):
-        below = [Path(file).relative_to(path).parent.parts for file in files] if path.is_dir() else []
-        if not any("=" in part for parts in below for part in parts):
+    if path_exists(path):
+        subfolders = [Path(file).relative_to(path).parent.parts for file in files] if path.is_dir() else []
+        if not any("=" in part for parts in subfolders for part in parts):
             return ", hive_partitioning = false"
     return ""
 
@@ -234,8 +238,10 @@ def _hidden(path: Path) -> bool:
 def _kind(files: Sequence[str]) -> str:
     kinds = {_kind_of(file): file for file in files}
     if len(kinds) > 1:
-        said = " and ".join(f"{kind} ({Path(file).name})" for kind, file in sorted(kinds.items()))
-        raise ValueError(f"the parts are of different kinds: {said}; give a pattern for one, such as 'parts/*.csv'")
+        kinds_text = " and ".join(f"{kind} ({Path(file).name})" for kind, file in sorted(kinds.items()))
+        raise ValueError(
+            f"the parts are of different kinds: {kinds_text}; give a pattern for one, such as 'parts/*.csv'"
+        )
     return next(iter(kinds))
 
 

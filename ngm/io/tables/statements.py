@@ -31,30 +31,30 @@ def statements_of(connection: duckdb.DuckDBPyConnection, text: str) -> list[duck
         text: One or more statements. Those that write (COPY, INSERT, EXPORT, ...) are refused.
     """
     with refusals("the query"):
-        found = list(connection.extract_statements(text))
-    kinds = [statement.type.name for statement in found]
+        statements = list(connection.extract_statements(text))
+    kinds = [statement.type.name for statement in statements]
     if not kinds or kinds[-1] != "SELECT":
-        last = f"ends with {_said(kinds[-1])}" if kinds else "is empty"
+        last = f"ends with {_kind_text(kinds[-1])}" if kinds else "is empty"
         raise ValueError(f"the query {last}; a table is read by a SELECT, and PIVOT needs ON ... IN (...)")
-    inside = [_writes(parsed(connection, s.query)) for s in found if s.type.name == "SELECT"]
+    inside = [_writes(parse_sql(connection, s.query)) for s in statements if s.type.name == "SELECT"]
     for kind in (*kinds, *inside):
         if kind is not None and kind not in _PREPARING:
             raise ValueError(
-                f"the query has {_said(kind)}, and queries here only read; besides SELECT, give ATTACH, INSTALL, LOAD, "
-                "SET, USE or CREATE"
+                f"the query has {_kind_text(kind)}, and queries here only read; besides SELECT, give ATTACH, "
+                "INSTALL, LOAD, SET, USE or CREATE"
             )
-    return found
+    return statements
 
 
 def check_create(connection: duckdb.DuckDBPyConnection) -> None:
     """Refuses CREATE where a database is attached that it could be written to."""
-    found = connection.execute(
+    views = connection.execute(
         "SELECT database_name FROM duckdb_databases() WHERE NOT internal AND NOT readonly "
         f"AND database_name NOT IN ('memory', '{WORK}')"
     ).fetchall()
-    if found:
+    if views:
         raise ValueError(
-            f"the query has CREATE after database {found[0][0]!r} was attached for writing; attach it (READ_ONLY), "
+            f"the query has CREATE after database {views[0][0]!r} was attached for writing; attach it (READ_ONLY), "
             "or put CREATE first"
         )
 
@@ -70,25 +70,25 @@ def check_untrusted(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     with refusals("the query"):
         kinds = [statement.type.name for statement in connection.extract_statements(text)]
     if kinds != ["SELECT"]:
-        said = f"has {len(kinds)} statements" if len(kinds) != 1 else f"is {_said(kinds[0])}"
-        raise ValueError(f"the query {said}, and one that was not typed may be one SELECT only; {remedy}")
-    tree = parsed(connection, text)
+        description = f"has {len(kinds)} statements" if len(kinds) != 1 else f"is {_kind_text(kinds[0])}"
+        raise ValueError(f"the query {description}, and one that was not typed may be one SELECT only; {remedy}")
+    tree = parse_sql(connection, text)
     writes = _writes(tree)
     if writes is not None:
-        raise ValueError(f"the query has {_said(writes)} inside, and queries here only read; take it out")
+        raise ValueError(f"the query has {_kind_text(writes)} inside, and queries here only read; take it out")
     for node in _nodes(tree):
         name = _function_of(node)
         if name is not None and name not in _LOCAL:
             raise ValueError(f"the query calls {name}, which one that was not typed may not; {remedy}")
 
 
-def parsed(connection: duckdb.DuckDBPyConnection, text: str) -> Tree:
+def parse_sql(connection: duckdb.DuckDBPyConnection, text: str) -> Tree:
     """The syntax tree of a SELECT."""
-    answer = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()[0][0]
-    return cast(Tree, json.loads(answer))
+    serialized = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()[0][0]
+    return cast(Tree, json.loads(serialized))
 
 
-def files_named(tree: Tree) -> tuple[list[str], bool]:
+def referenced_files(tree: Tree) -> tuple[list[str], bool]:
     """(names of files and patterns in a SELECT, whether it has others that are not written out)."""
     names: list[str] = []
     computed = False
@@ -154,6 +154,6 @@ def _texts(tree: Tree) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _said(kind: str) -> str:
+def _kind_text(kind: str) -> str:
     """`COPY`, `MERGE INTO`; DuckDB says MULTI of a PIVOT that needs two passes."""
     return "PIVOT without IN" if kind == "MULTI" else kind.replace("_", " ")

@@ -16,14 +16,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.io.tables.column_guesses import Said, edge_columns
-from ngm.io.tables.query import Bad, Query, connect, missing_column, quoted, refusals
+from ngm.io.tables.column_guesses import ColumnNames, edge_columns
+from ngm.io.tables.query import Query, RejectedRows, connect, missing_column, quoted, refusals
 from ngm.io.tables.sources import Source, open_source
-from ngm.io.tables.table import Table, all_bad, as_value, is_whole, no_rows, rejected
-from ngm.io.tables.text_files import Reading
+from ngm.io.tables.table import Table, as_value, is_integer_sql, no_rows, no_usable_rows, rejected
+from ngm.io.tables.text_files import ReadOptions
 
 Holds: TypeAlias = Literal["text", "number", "numbers"]
-_WHOLE = {f"{u}{size}INT" for u in ("", "U") for size in ("TINY", "SMALL")} | {"INTEGER", "UINTEGER", "BIGINT"}
+_INTEGER = {f"{u}{size}INT" for u in ("", "U") for size in ("TINY", "SMALL")} | {"INTEGER", "UINTEGER", "BIGINT"}
 _NUMBERS = ("FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "HUGEINT", "UHUGEINT", "UBIGINT")
 _LIST = re.compile(r"[^\[]*\[\d*\]")  # of anything but lists
 _TURNED = (
@@ -64,15 +64,15 @@ class Stream:
         query: Where its rows come from.
         connection: Reads them.
         num_rows: How many there are; None for a query, which is asked once only.
-        whole: Columns of a text file whose values are all whole numbers, of those that were asked about.
-        lost: Lines that do not fit and are left out.
+        integer_columns: Columns of a text file whose values are all whole numbers, of those that were asked about.
+        unread: Lines that do not fit and are left out.
     """
 
     query: Query
     connection: duckdb.DuckDBPyConnection
     num_rows: int | None
-    whole: frozenset[str]
-    lost: Bad
+    integer_columns: frozenset[str]
+    unread: RejectedRows
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class Stream:
     def type_of(self, column: str) -> str:
         """What ids of this column are written as: BIGINT, DOUBLE or VARCHAR."""
         kind = self.query.type_of(column)
-        if kind in _WHOLE or column in self.whole:
+        if kind in _INTEGER or column in self.integer_columns:
             return "BIGINT"
         return "DOUBLE" if kind in ("FLOAT", "DOUBLE") else "VARCHAR"
 
@@ -93,24 +93,24 @@ class Stream:
             ids: Columns of ids: whole numbers where all values are, else text.
         """
         query = self.query
-        if not query.again:
+        if not query.rereadable:
             return self
         names = [quoted(c) for c in ids] if query.rejects is not None else []
-        asked = [f"coalesce(bool_and({is_whole(name)}) AND count({name}) > 0, false)" for name in names]
+        tests = [f"coalesce(bool_and({is_integer_sql(name)}) AND count({name}) > 0, false)" for name in names]
         with refusals(query.name):
-            (count, _, *whole) = self.connection.execute(
-                f"SELECT {', '.join(['count(*)', f'bit_xor({self._every()})', *asked])} FROM ({query.sql})"
+            (count, _, *is_integer) = self.connection.execute(
+                f"SELECT {', '.join(['count(*)', f'bit_xor({self._all_rows()})', *tests])} FROM ({query.sql})"
             ).fetchall()[0]
-            lost = rejected(self.connection, query)
+            unread = rejected(self.connection, query)
         if not count:
-            raise all_bad(query, lost) if lost.count else no_rows(query)
-        found = frozenset(column for column, is_so in zip(ids, whole, strict=False) if is_so)
-        return replace(self, num_rows=int(count), whole=found, lost=lost)
+            raise no_usable_rows(query, unread) if unread.count else no_rows(query)
+        integer_ids = frozenset(column for column, is_so in zip(ids, is_integer, strict=False) if is_so)
+        return replace(self, num_rows=int(count), integer_columns=integer_ids, unread=unread)
 
     def link_columns(self) -> tuple[str, str, str | None]:
         """Columns of a table of links: new nodes, what they are linked to, weights."""
-        found = edge_columns(self.query, Said())
-        return found.source, found.target, found.weight
+        columns = edge_columns(self.query, ColumnNames())
+        return columns.source, columns.target, columns.weight
 
     @property
     def type_of_ends(self) -> str:
@@ -130,32 +130,32 @@ class Stream:
             label: Column of labels.
         """
         query, first = self.query, 0
-        shown = [self._value(column, kind) for column, kind in holds.items()]
-        shown.append("0" if id is None else f"{quoted(id)}::{self.type_of(id)}")
-        shown.append("0" if label is None else as_value(label, query.type_of(label)))
-        for rows in self._fetched(f"SELECT {', '.join([*shown, self._every()])} FROM ({query.sql})", size):
-            *each, ids, labels, _ = list(zip(*rows, strict=True))
-            values = {name: self._array(kind, some) for (name, kind), some in zip(holds.items(), each, strict=True)}
-            named = (None if id is None else ids), (None if label is None else labels)
+        selected = [self._value(column, kind) for column, kind in holds.items()]
+        selected.append("0" if id is None else f"{quoted(id)}::{self.type_of(id)}")
+        selected.append("0" if label is None else as_value(label, query.type_of(label)))
+        for rows in self._fetched(f"SELECT {', '.join([*selected, self._all_rows()])} FROM ({query.sql})", size):
+            *columns, ids, labels, _ = list(zip(*rows, strict=True))
+            values = {name: self._array(kind, some) for (name, kind), some in zip(holds.items(), columns, strict=True)}
+            id_and_label = (None if id is None else ids), (None if label is None else labels)
             yield Piece(
                 query.name,
                 query.columns,
                 len(rows),
                 self.connection,
                 "",
-                Bad(),
+                RejectedRows(),
                 None,
                 query.hint,
                 first,
                 values,
-                *named,
+                *id_and_label,
             )
             first += len(rows)
         if not first:
             raise no_rows(query)
 
     def links(
-        self, size: int, known: Sequence[object] | None = None
+        self, size: int, known_ids: Sequence[object] | None = None
     ) -> Iterator[tuple[list[object], list[object], list[object]]]:
         """(new nodes, what they are linked to, weights) of a table of links, sorted by new node, never one cut in two.
 
@@ -163,26 +163,26 @@ class Stream:
 
         Args:
             size: Links at a time, about.
-            known: Nodes that are not new, by which links are turned round that lead from one of them to a new one.
+            known_ids: Nodes that are not new, by which links are turned round that lead from one of them to a new one.
         """
         source, target, weight = self.link_columns()
-        kinds = [self.type_of(source), self.type_of(target)] if known is None else [self.type_of_ends] * 2
+        kinds = [self.type_of(source), self.type_of(target)] if known_ids is None else [self.type_of_ends] * 2
         s, t = (f"{quoted(column)}::{kind}" for column, kind in zip((source, target), kinds, strict=True))
         w = "1::DOUBLE" if weight is None else self._value(weight, "number")  # a cast would leave out lines it fails on
-        sql = f"SELECT {s} AS s, {t} AS t, {w} AS w, {self._every()} FROM ({self.query.sql})"
-        if known is not None:
-            self.connection.register("ngm_known", {"id": np.array([str(name) for name in known], dtype=object)})
+        sql = f"SELECT {s} AS s, {t} AS t, {w} AS w, {self._all_rows()} FROM ({self.query.sql})"
+        if known_ids is not None:
+            self.connection.register("ngm_known", {"id": np.array([str(name) for name in known_ids], dtype=object)})
             sql = _TURNED.format(sql=sql)
         order = "try_cast(s AS BIGINT), s" if kinds[0] == "VARCHAR" else "s"
-        held: list[tuple[object, ...]] = []
+        pending: list[tuple[object, ...]] = []
         for rows in self._fetched(f"SELECT s, t, w FROM ({sql}) ORDER BY {order}", size):
-            held += rows
-            cut = next((i for i in range(len(held) - 1, 0, -1) if held[i][0] != held[i - 1][0]), 0)
+            pending += rows
+            cut = next((i for i in range(len(pending) - 1, 0, -1) if pending[i][0] != pending[i - 1][0]), 0)
             if cut:
-                yield _links(held[:cut])
-                held = held[cut:]
-        if held:
-            yield _links(held)
+                yield _links(pending[:cut])
+                pending = pending[cut:]
+        if pending:
+            yield _links(pending)
 
     def _fetched(self, sql: str, size: int) -> Iterator[list[tuple[object, ...]]]:
         with refusals(self.name):
@@ -190,7 +190,7 @@ class Stream:
             while rows := cursor.fetchmany(size):
                 yield rows
 
-    def _every(self) -> str:
+    def _all_rows(self) -> str:
         """Something of all columns, so that the same lines do not fit whatever is asked for."""
         if self.query.rejects is None:
             return "0"
@@ -198,7 +198,7 @@ class Stream:
 
     def _value(self, column: str, kind: Holds) -> str:
         name, type_ = quoted(column), self.query.type_of(column)
-        if kind == "number" and (type_ in _WHOLE or type_.startswith(_NUMBERS)):
+        if kind == "number" and (type_ in _INTEGER or type_.startswith(_NUMBERS)):
             return f"{name}::DOUBLE"
         if kind == "numbers" and _LIST.fullmatch(type_):
             return f"{name}::DOUBLE[]"
@@ -211,9 +211,9 @@ class Stream:
             return np.array(values, dtype=np.float64)
         if kind == "text" and values and all(isinstance(v, int | float) for v in values):
             return np.array(values)
-        out = np.empty(len(values), dtype=object)
-        out[:] = values
-        return out
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
 
 
 def open_stream(
@@ -228,8 +228,8 @@ def open_stream(
         temporary: Folder for what does not fit into memory when rows are sorted.
     """
     connection = connect(temporary)
-    query = open_source(connection, source, Reading(delimiter, header))
-    return Stream(query, connection, None, frozenset(), Bad())
+    query = open_source(connection, source, ReadOptions(delimiter, header))
+    return Stream(query, connection, None, frozenset(), RejectedRows())
 
 
 def _links(rows: list[tuple[object, ...]]) -> tuple[list[object], list[object], list[object]]:

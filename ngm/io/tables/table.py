@@ -15,14 +15,14 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.io.tables.query import EXAMPLES, WORK, Bad, Query, connect, missing_column, quoted, refusals
+from ngm.io.tables.query import EXAMPLES, WORK, Query, RejectedRows, connect, missing_column, quoted, refusals
 from ngm.io.tables.sources import Source, open_source
-from ngm.io.tables.text_files import Reading
+from ngm.io.tables.text_files import ReadOptions
 from ngm.io.tables.text_format import shorten
 
 _IDS = {"id", "node", "key", "source", "src", "target", "dst"}  # never numbers with a point, nor is what ends in _id
 # so that 007, +1 and 1.0 stay as they are written
-_WHOLE = "{c} IS NULL OR coalesce(try_cast({c} AS BIGINT)::VARCHAR = {c}, false)"
+_INTEGER = "{c} IS NULL OR coalesce(try_cast({c} AS BIGINT)::VARCHAR = {c}, false)"
 _NUMBER = (
     "{c} IS NULL OR (try_cast({c} AS DOUBLE) IS NOT NULL AND regexp_full_match({c}, "
     "'[+-]?(0|[1-9][0-9]*)?([.][0-9]*)?([eE][+-]?[0-9]+)?|[+-]?(nan|NaN|NAN|inf|Inf)'))"
@@ -41,7 +41,7 @@ class Table:
         sql: A query for them.
         bad: Lines of a text file that were left out, since they did not fit.
         header: Whether the first row of a text file was taken for names; None where there was no question.
-        hint: What is odd about a text file of one column; see `ngm.io.tables.text_format.Form`.
+        hint: What is odd about a text file of one column; see `ngm.io.tables.text_format.TextFormat`.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Table:
     num_rows: int
     connection: duckdb.DuckDBPyConnection
     sql: str
-    bad: Bad = field(default_factory=Bad)
+    bad: RejectedRows = field(default_factory=RejectedRows)
     header: bool | None = None
     hint: str = ""
 
@@ -66,21 +66,21 @@ class Table:
         if name not in self.columns:
             raise missing_column(self.name, name, self.columns, hint=self.hint)
         with refusals(self.name):
-            found = self.connection.cursor().execute(f"SELECT {quoted(name)} AS c FROM ({self.sql})").fetchnumpy()
-        return _plain(found["c"])
+            arrays = self.connection.cursor().execute(f"SELECT {quoted(name)} AS c FROM ({self.sql})").fetchnumpy()
+        return _plain(arrays["c"])
 
-    def reordered(self, places: Sequence[int]) -> Table:
+    def reordered(self, rows: Sequence[int]) -> Table:
         """The same rows in another order.
 
         Args:
-            places: (n,) new place of each row.
+            rows: (n,) new place of each row.
         """
         cursor, name = self.connection.cursor(), f"{WORK}.reordered"
-        cursor.register("ngm_places", {"ngm_place": np.asarray(places, dtype=np.int64)})
-        wanted = ", ".join(f"t.{quoted(c)}" for c in self.columns)
+        cursor.register("ngm_places", {"ngm_place": np.asarray(rows, dtype=np.int64)})
+        selected = ", ".join(f"t.{quoted(c)}" for c in self.columns)
         with refusals(self.name):
             cursor.execute(
-                f"CREATE OR REPLACE TABLE {name} AS SELECT {wanted} FROM ({self.sql}) AS t "
+                f"CREATE OR REPLACE TABLE {name} AS SELECT {selected} FROM ({self.sql}) AS t "
                 "POSITIONAL JOIN ngm_places AS p ORDER BY p.ngm_place"
             )
         return replace(self, sql=f"FROM {name}")
@@ -107,16 +107,20 @@ def read_table(
     if isinstance(source, Table):
         return source
     connection = connect(restricted=not trusted)
-    query = open_source(connection, source, Reading(delimiter, header), trusted=trusted)
-    count, bad = load(connection, query, "loaded", [c for c in query.columns if _is_id(c)])
-    return Table(query.name, query.columns, count, connection, f"FROM {WORK}.loaded", bad, query.header, query.hint)
+    query = open_source(connection, source, ReadOptions(delimiter, header), trusted=trusted)
+    count, rejected_rows = load(connection, query, "loaded", [c for c in query.columns if _is_id(c)])
+    return Table(
+        query.name, query.columns, count, connection, f"FROM {WORK}.loaded", rejected_rows, query.header, query.hint
+    )
 
 
 def _is_id(column: str) -> bool:
     return column.lower() in _IDS or column.lower().endswith("_id")
 
 
-def load(connection: duckdb.DuckDBPyConnection, query: Query, into: str, ids: Sequence[str]) -> tuple[int, Bad]:
+def load(
+    connection: duckdb.DuckDBPyConnection, query: Query, into: str, ids: Sequence[str]
+) -> tuple[int, RejectedRows]:
     """Reads all columns into a table of our own, in the order of the rows.
 
     Args:
@@ -130,25 +134,25 @@ def load(connection: duckdb.DuckDBPyConnection, query: Query, into: str, ids: Se
     """
     table = f"{WORK}.{into}"
     with refusals(query.name):
-        wanted = ", ".join(as_value(c, query.type_of(c), c in ids) for c in query.columns)
-        connection.execute(f"CREATE TABLE {table} AS SELECT {wanted} FROM ({query.sql})")
+        selected = ", ".join(as_value(c, query.type_of(c), c in ids) for c in query.columns)
+        connection.execute(f"CREATE TABLE {table} AS SELECT {selected} FROM ({query.sql})")
         count = int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
-        bad = rejected(connection, query)
+        rejected_rows = rejected(connection, query)
         if not count:
-            raise all_bad(query, bad) if bad.count else no_rows(query)
+            raise no_usable_rows(query, rejected_rows) if rejected_rows.count else no_rows(query)
         untyped = query.columns if query.rejects is not None else [c for c in ids if _is_huge(query.type_of(c))]
         _find_types(connection, table, untyped, ids)
-    return count, bad
+    return count, rejected_rows
 
 
-def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> Bad:
+def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> RejectedRows:
     """The rows of a file that did not fit, once it was read."""
     if query.broken is not None:
-        found = connection.execute(query.broken).fetchall()
-        rows = tuple(f"row {row} (broken, or without a value)" for (row,) in found[:EXAMPLES])
-        return query.lost + Bad(len(found), rows)
+        broken_rows = connection.execute(query.broken).fetchall()
+        rows = tuple(f"row {row} (broken, or without a value)" for (row,) in broken_rows[:EXAMPLES])
+        return query.unread + RejectedRows(len(broken_rows), rows)
     if query.rejects is None:
-        return query.lost
+        return query.unread
     lines = (
         "(SELECT file_path, line, any_value(csv_line) AS text, min(error_type::VARCHAR) AS kind "
         f"FROM temp.{query.rejects} JOIN temp.{query.rejects}_scan USING (scan_id, file_id) GROUP BY file_path, line)"
@@ -158,14 +162,16 @@ def rejected(connection: duckdb.DuckDBPyConnection, query: Query) -> Bad:
         f"SELECT line, text, kind FROM {lines} ORDER BY file_path, line LIMIT {EXAMPLES}"
     ).fetchall()
     fields = len(query.columns)
-    why = {
+    reasons = {
         "MISSING COLUMNS": f"fewer than {fields} fields",
         "TOO MANY COLUMNS": f"more than {fields} fields",
         "UNQUOTED VALUE": "a quote out of place",
         "INVALID ENCODING": "not UTF-8",
     }
-    said = tuple(f"line {line}: {shorten(str(text))!r} ({why.get(kind, kind.lower())})" for line, text, kind in first)
-    return Bad(int(count), said)
+    examples = tuple(
+        f"line {line}: {shorten(str(text))!r} ({reasons.get(kind, kind.lower())})" for line, text, kind in first
+    )
+    return RejectedRows(int(count), examples)
 
 
 def no_rows(query: Query) -> ValueError:
@@ -175,9 +181,11 @@ def no_rows(query: Query) -> ValueError:
     return ValueError(f"{query.name} has columns ({', '.join(query.columns)}) and no rows; give a table with rows")
 
 
-def all_bad(query: Query, bad: Bad) -> ValueError:
+def no_usable_rows(query: Query, rejected_rows: RejectedRows) -> ValueError:
     """The error for a table of which nothing is left."""
-    return ValueError(f"none of the {bad.count:,} rows of {query.name} can be used: {'; '.join(bad.examples)}")
+    return ValueError(
+        f"none of the {rejected_rows.count:,} rows of {query.name} can be used: {'; '.join(rejected_rows.examples)}"
+    )
 
 
 def as_value(column: str, kind: str, is_id: bool = False) -> str:
@@ -192,9 +200,9 @@ def as_value(column: str, kind: str, is_id: bool = False) -> str:
     return f"{name}::VARCHAR AS {name}" if kind.startswith("ENUM") else name
 
 
-def is_whole(column: str) -> str:
+def is_integer_sql(column: str) -> str:
     """SQL that holds where a text is a whole number in its one way of writing."""
-    return _WHOLE.format(c=column)
+    return _INTEGER.format(c=column)
 
 
 def _is_huge(kind: str) -> bool:
@@ -208,13 +216,13 @@ def _find_types(
     if not columns:
         return
     names = [quoted(column) for column in columns]
-    asked = [f"bool_and({test.format(c=name)})" for name in names for test in (_WHOLE, _NUMBER, "{c} IS NULL")]
-    found = connection.execute(f"SELECT {', '.join(asked)} FROM {table}").fetchall()[0]
+    tests = [f"bool_and({test.format(c=name)})" for name in names for test in (_INTEGER, _NUMBER, "{c} IS NULL")]
+    answers = connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0]
     for i, (column, name) in enumerate(zip(columns, names, strict=True)):
-        whole, number, nothing = found[3 * i : 3 * i + 3]
-        if whole and not nothing:
+        integers, number, all_null = answers[3 * i : 3 * i + 3]
+        if integers and not all_null:
             connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE BIGINT")
-        elif number and not nothing and column not in ids:
+        elif number and not all_null and column not in ids:
             connection.execute(f"ALTER TABLE {table} ALTER {name} TYPE DOUBLE USING nullif({name}::DOUBLE, 'nan')")
 
 
@@ -226,6 +234,6 @@ def _plain(values: NDArray[np.generic]) -> NDArray[np.generic]:
         return np.asarray(values.data)
     if values.dtype.kind == "f":
         return np.asarray(values.filled(np.nan))
-    out = values.data.astype(object)
-    out[gaps] = None
-    return out
+    values_ = values.data.astype(object)
+    values_[gaps] = None
+    return values_

@@ -1,6 +1,6 @@
 """How a text file of rows is to be read: what separates its fields, and whether its first row holds names.
 
-Both follow from the first thousand lines by fixed rules, which `read_form` states, so that a file that grows is not
+Both follow from the first thousand lines by fixed rules, which `detect_format` states, so that a file that grows is not
 suddenly read in another way.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _MARKS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "a space", ":": "a colon"}
-_FOUND_OUT = ("\t", ";", "|", ",")  # of several the first; a space or a colon may as well be part of a text
+_DETECTED = ("\t", ";", "|", ",")  # of several the first; a space or a colon may as well be part of a text
 
 
 @dataclass(frozen=True)
-class Form:
+class TextFormat:
     """How a text file is laid out.
 
     Args:
@@ -35,15 +35,15 @@ class Form:
     hint: str = ""
 
 
-def read_form(
+def detect_format(
     lines: Sequence[str],
     delimiter: str | None = None,
     header: bool | None = None,
-    known: Iterable[str] = (),
+    known_names: Iterable[str] = (),
     header_if_text: bool = True,
     tab: bool = False,
     quotes: bool = True,
-) -> Form:
+) -> TextFormat:
     r"""Finds out how a text file is laid out.
 
     Args:
@@ -51,29 +51,29 @@ def read_form(
         delimiter: Where not given, the one of tab, semicolon, bar and comma that cuts the most lines into equally
             many fields, the first of several.
         header: Where not given, see `has_header`.
-        known: Names that only a header would hold.
+        known_names: Names that only a header would hold.
         header_if_text: What to assume of a first row that nothing tells apart from the others.
         tab: Whether a tab is to be expected; it then need not cut more lines than others, if it cuts most of them.
         quotes: Whether quotes hold fields together.
 
-    >>> read_form(["a\tb\t0.5\n", "b\tc\t1.0\n"]).names
+    >>> detect_format(["a\tb\t0.5\n", "b\tc\t1.0\n"]).names
     ('column0', 'column1', 'column2')
     """
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
         raise ValueError(f"delimiter is {delimiter!r}; give one character, such as ',' or a tab")
     mark = delimiter if delimiter is not None else _delimiter(lines, tab, quotes)
-    rows = cut(lines, mark, quotes)
+    rows = split_lines(lines, mark, quotes)
     width = usual_width(rows)
     if header is None:
-        header = has_header(rows, known, header_if_text)
+        header = has_header(rows, known_names, header_if_text)
     names = rows[0] + [""] * (width - len(rows[0])) if header else [""] * width
     body = rows[1:] if header else rows
     numbers = tuple(only_numbers(body, i, width) for i in range(width))
     hint = _hint(lines, mark) if width == 1 else ""
-    return Form(mark, header, tuple(distinct(names[:width])), numbers, hint)
+    return TextFormat(mark, header, tuple(distinct(names[:width])), numbers, hint)
 
 
-def has_header(rows: Sequence[Sequence[str]], known: Iterable[str] = (), if_text: bool = True) -> bool:
+def has_header(rows: Sequence[Sequence[str]], known_names: Iterable[str] = (), if_text: bool = True) -> bool:
     """Whether the first row holds names.
 
     It does not if a field of it is a number. It does if one of its names is known, or if a column holds numbers only
@@ -82,12 +82,12 @@ def has_header(rows: Sequence[Sequence[str]], known: Iterable[str] = (), if_text
     >>> has_header([["a", "w"], ["b", "0.5"]]), has_header([["a", "1.0"], ["b", "0.5"]])
     (True, False)
     """
-    first, below = rows[0], rows[1:]
+    first, body = rows[0], rows[1:]
     if any(is_number(value) for value in first):
         return False
-    if {value.strip().lower() for value in first} & {name.lower() for name in known}:
+    if {value.strip().lower() for value in first} & {name.lower() for name in known_names}:
         return True
-    return any(only_numbers(below, i, len(first)) for i in range(len(first))) or if_text
+    return any(only_numbers(body, i, len(first)) for i in range(len(first))) or if_text
 
 
 def shorten(text: str, width: int = 60) -> str:
@@ -95,10 +95,10 @@ def shorten(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def cut(lines: Sequence[str], mark: str, quotes: bool = True) -> list[list[str]]:
+def split_lines(lines: Sequence[str], mark: str, quotes: bool = True) -> list[list[str]]:
     r"""Rows of fields; a quoted field may hold delimiters and line breaks, and the last one need not be closed.
 
-    >>> cut(['a,"b, ""c""\n', 'd"\n', 'e,"f" g\n'], ",")
+    >>> split_lines(['a,"b, ""c""\n', 'd"\n', 'e,"f" g\n'], ",")
     [['a', 'b, "c"\nd'], ['e', '"f" g']]
     """
     text = "".join(lines).rstrip("\r\n")
@@ -107,9 +107,9 @@ def cut(lines: Sequence[str], mark: str, quotes: bool = True) -> list[list[str]]
     m = re.escape(mark)
     field = rf'(?:"([^"]*(?:""[^"]*)*)(?:"(?=[{m}\r\n]|\Z)|\Z)|([^{m}\n]*))({m}|\r?\n|\Z)'
     rows: list[list[str]] = [[]]
-    for found in re.finditer(field, text):  # not the csv module, which refuses fields of more than 131,072 letters
-        inside, plain, end = found.groups()
-        rows[-1].append(plain.rstrip("\r") if inside is None else inside.replace('""', '"'))
+    for match in re.finditer(field, text):  # not the csv module, which refuses fields of more than 131,072 letters
+        inside, unquoted, end = match.groups()
+        rows[-1].append(unquoted.rstrip("\r") if inside is None else inside.replace('""', '"'))
         if not end:
             break
         if end != mark:
@@ -119,14 +119,14 @@ def cut(lines: Sequence[str], mark: str, quotes: bool = True) -> list[list[str]]
 
 def _delimiter(lines: Sequence[str], tab: bool, quotes: bool) -> str:
     scores = {}
-    for mark in _FOUND_OUT:
-        rows = cut(lines, mark, quotes)
+    for mark in _DETECTED:
+        rows = split_lines(lines, mark, quotes)
         width = usual_width(rows)
         scores[mark] = sum(len(row) == width for row in rows) if width > 1 else 0
         if mark == "\t" and tab and 2 * scores[mark] > len(rows):
             return mark
-    best = max(_FOUND_OUT, key=lambda mark: scores[mark])
-    return best if scores[best] else ","
+    best_mark = max(_DETECTED, key=lambda mark: scores[mark])
+    return best_mark if scores[best_mark] else ","
 
 
 def usual_width(rows: Sequence[Sequence[str]]) -> int:
@@ -135,11 +135,11 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _hint(lines: Sequence[str], mark: str) -> str:
-    """Names the mark that would cut every line into equally many fields."""
-    for other, said in _MARKS.items():
-        widths = {len(row) for row in cut(lines, other)}
-        if other != mark and len(widths) == 1 and widths != {1}:
-            return f"{shorten(lines[0].rstrip())!r}; {said} seems to separate, so give delimiter {other!r}"
+    """Suggests the delimiter that splits every line into equally many fields."""
+    for other_mark, name in _MARKS.items():
+        widths = {len(row) for row in split_lines(lines, other_mark)}
+        if other_mark != mark and len(widths) == 1 and widths != {1}:
+            return f"{shorten(lines[0].rstrip())!r}; {name} seems to separate, so give delimiter {other_mark!r}"
     return ""
 
 
@@ -159,10 +159,12 @@ def is_number(text: str) -> bool:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Names for columns: empty ones by position, repeated ones with a number behind."""
-    out: list[str] = []
+    unique_names: list[str] = []
     for i, raw in enumerate(names):
         name = raw.strip().removeprefix("\ufeff") or f"column{i}"
-        while name.lower() in {other.lower() for other in out}:  # DuckDB's names differ by more than their case
+        while name.lower() in {
+            existing.lower() for existing in unique_names
+        }:  # DuckDB's names differ by more than their case
             name += "_1"
-        out.append(name)
-    return out
+        unique_names.append(name)
+    return unique_names
