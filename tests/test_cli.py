@@ -1,32 +1,33 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ngm.datasets import available
+from tests.benchmark_modules import Ended, Forked, Job
 from tests.conftest import needs
 
-
-def ngm(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    code = "import sys; from ngm.cli import main; sys.argv[0] = 'ngm'; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words],
-        cwd=folder,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | environment,
-        capture_output=True,
-        text=True,
-    )
+Ngm = Callable[..., Ended]
 
 
-def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path) -> None:
-    done = ngm("demo", "--seeds", "1", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+@pytest.fixture
+def ngm(server: Forked, tmp_path: Path) -> Ngm:
+    """Runs a command in a process of its own, in `tmp_path`."""
+
+    def run(*words: str, **environment: str) -> Ended:
+        code = f"import os\nos.environ.update({environment!r})\nfrom ngm.cli import main\nmain()"
+        return server.run(Job(words, str(tmp_path), script=code))
+
+    return run
+
+
+def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, ngm: Ngm) -> None:
+    done = ngm("demo", "--seeds", "1", "--json")
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
     assert [row["method"] for row in result["rows"]] == ["FFNN", "NGM-FFNN"] * 4
     assert [row["labels"] for row in result["rows"]] == [10, 10, 20, 20, 50, 50, 100, 100]
     metrics = json.loads((tmp_path / result["run"] / "metrics.json").read_text(encoding="utf-8"))
@@ -35,31 +36,31 @@ def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path) -> None:
     assert "Did the graph help?" in (tmp_path / result["report"]).read_text(encoding="utf-8")
 
 
-def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(tmp_path: Path) -> None:
-    done = ngm("demo", "--seeds", "2", "--folder", "here", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(ngm: Ngm) -> None:
+    done = ngm("demo", "--seeds", "2", "--folder", "here")
+    assert done.code == 0, done.err
     for part in ("labels per class", "without graph", "with graph", "gain", "points"):
-        assert part in done.stdout
-    assert "Run folder: here" in done.stdout
-    assert "Report: here/report.html" in done.stdout
-    assert "\x1b[" not in done.stdout  # colours only on a terminal
+        assert part in done.out
+    assert "Run folder: here" in done.out
+    assert "Report: here/report.html" in done.out
+    assert "\x1b[" not in done.out  # colours only on a terminal
 
 
-def test_datasets_lists_all_of_them_without_fetching(tmp_path: Path) -> None:
-    done = ngm("datasets", folder=tmp_path, NGM_OFFLINE="1")
-    assert done.returncode == 0, done.stderr
+def test_datasets_lists_all_of_them_without_fetching(ngm: Ngm) -> None:
+    done = ngm("datasets", NGM_OFFLINE="1")
+    assert done.code == 0, done.err
     for record in available():
-        assert record.name in done.stdout
-    listed = json.loads(ngm("datasets", "--json", folder=tmp_path).stdout)["datasets"]
+        assert record.name in done.out
+    listed = json.loads(ngm("datasets", "--json").out)["datasets"]
     assert [entry["name"] for entry in listed] == [record.name for record in available()]
 
 
-def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
-    top = ngm("--help", folder=tmp_path)
+def test_every_command_has_help_with_an_example(ngm: Ngm) -> None:
+    top = ngm("--help")
     commands = "build check datasets demo export ingest predict report reproduce train"
     for command in commands.split():
-        assert command in top.stdout
-        shown = ngm(command, "--help", folder=tmp_path).stdout
+        assert command in top.out
+        shown = ngm(command, "--help").out
         assert "Example:" in shown
         assert "--json" in shown
 
@@ -117,36 +118,36 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    done = ngm(*words, folder=tmp_path)
-    assert (done.returncode, done.stderr.strip(), done.stdout) == (2, message, "")
+def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, ngm: Ngm) -> None:
+    done = ngm(*words)
+    assert (done.code, done.err.strip(), done.out) == (2, message, "")
 
 
-def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, ngm: Ngm) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep", encoding="utf-8")
-    done = ngm("demo", "--seeds", "1", "--folder", "mine", folder=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.strip() == "error: mine holds other files and no run; name a new or empty folder"
+    done = ngm("demo", "--seeds", "1", "--folder", "mine")
+    assert done.code == 2
+    assert done.err.strip() == "error: mine holds other files and no run; name a new or empty folder"
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
-def test_debug_shows_where_an_error_arose(tmp_path: Path) -> None:
-    assert "Traceback" in ngm("reproduce", "pubmd", "--debug", folder=tmp_path).stderr
+def test_debug_shows_where_an_error_arose(ngm: Ngm) -> None:
+    assert "Traceback" in ngm("reproduce", "pubmd", "--debug").err
 
 
-def test_a_missing_data_set_is_one_line_when_offline(tmp_path: Path) -> None:
-    done = ngm("reproduce", "pubmed", folder=tmp_path, NGM_OFFLINE="1", NGM_DATA=str(tmp_path), NGM_CACHE=str(tmp_path))
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert done.stderr.startswith("error: cannot find PubMed")
+def test_a_missing_data_set_is_one_line_when_offline(tmp_path: Path, ngm: Ngm) -> None:
+    done = ngm("reproduce", "pubmed", NGM_OFFLINE="1", NGM_DATA=str(tmp_path), NGM_CACHE=str(tmp_path))
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 1
+    assert done.err.startswith("error: cannot find PubMed")
 
 
 @needs("pubmed")
-def test_reproduce_prints_the_agreed_json_and_nothing_else(tmp_path: Path) -> None:
-    done = ngm("reproduce", "pubmed", "--rows", "ffnn", "--quick", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+def test_reproduce_prints_the_agreed_json_and_nothing_else(ngm: Ngm) -> None:
+    done = ngm("reproduce", "pubmed", "--rows", "ffnn", "--quick", "--json")
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
     assert result["table"] == "pubmed"
     row, other = result["rows"]
     assert (other["setting"], other["paper"]) == ("transductive", None)  # published is the inductive figure
@@ -169,8 +170,8 @@ def test_reproduce_prints_the_agreed_json_and_nothing_else(tmp_path: Path) -> No
         (["pubmed", "--train", "50"], "--train is not for pubmed, which has --dataset, --setting, --curve, --plot;"),
     ],
 )
-def test_options_of_another_table_are_refused_in_one_line(words: list[str], line: str, tmp_path: Path) -> None:
-    done = ngm("reproduce", *words, folder=tmp_path)
-    assert done.returncode == 2
-    assert line in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_options_of_another_table_are_refused_in_one_line(words: list[str], line: str, ngm: Ngm) -> None:
+    done = ngm("reproduce", *words)
+    assert done.code == 2
+    assert line in done.err
+    assert done.err.count("\n") == 1
