@@ -28,12 +28,14 @@ from typing import Any, NoReturn
 ROOT = Path(__file__).resolve().parent.parent
 IMPORTED = (  # what commands import when they need it, and `ngm.cli` does not
     "ngm.cli",
-    "ngm.cli.predict_execution",
-    "ngm.cli.training.execution",
+    "ngm.cli.training.summary_table",
+    "ngm.cli.training.terminal_monitor",
     "ngm.estimators.co_training",
     "ngm.estimators.self_training",
     "ngm.io.tables",
     "ngm.report",
+    "ngm.workflow.prediction",
+    "ngm.workflow.training",
     "pandas",
     "sklearn.linear_model",
     "torch.export",
