@@ -23,10 +23,10 @@ from ngm.recipes.soft_labels import soft_labels
 from ngm.sampling import EdgeLoader
 from ngm.text import WordVectors, document_vectors
 from ngm.text.characters import quantize
-from ngm.text.crop_augmentation import Cut
+from ngm.text.crop_augmentation import CroppedTexts
 from ngm.text.glove import glove
 from ngm.text.ragged import Ragged
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import Thesaurus
 from ngm.training import Epoch, History, seeded, train
 
@@ -231,13 +231,13 @@ def _task(articles: Articles, method: Method, shown: Ids, seed: int) -> tuple[Ed
     return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
 
 
-def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | Rewritten | Cut:
+def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
     """Texts of some of the graph's articles as they are shown while training."""
-    rows: Ragged | Rewritten = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
+    rows: Ragged | SynonymTexts = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
     if method.thesaurus:
         texts = [articles.texts[articles.nodes[i]] for i in ids.tolist()]
-        rows = Rewritten(texts, articles.thesaurus, quantize, seed)
-    return Cut(rows, method.cut, seed) if method.cut else rows
+        rows = SynonymTexts(texts, articles.thesaurus, quantize, seed)
+    return CroppedTexts(rows, method.cut, seed) if method.cut else rows
 
 
 def _shuffled(graph: Graph) -> Graph:
