@@ -27,7 +27,7 @@ from ngm.networks import charcnn, first_layer
 from ngm.networks.charcnn import POOL, CharCNN
 from ngm.text.characters import ALPHABET, LENGTH, quantize
 from ngm.text.ragged import Ragged
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import Thesaurus
 
 BATCH = 128
@@ -198,7 +198,7 @@ def rewriting_seconds(texts: list[str], repeats: int) -> dict[str, float]:
         thesaurus = Thesaurus.read()
     except FileNotFoundError:
         return {}
-    x, epochs = Rewritten(texts, thesaurus, quantize), iter(range(1, repeats + 2))
+    x, epochs = SynonymTexts(texts, thesaurus, quantize), iter(range(1, repeats + 2))
 
     def epoch() -> None:
         x.set_epoch(next(epochs))

@@ -77,13 +77,13 @@ def process_group() -> Iterator[tuple[int, int]]:
 def _rank_and_world_of_environment() -> tuple[int, int]:
     names = ("RANK", "WORLD_SIZE") if "WORLD_SIZE" in os.environ else ("SLURM_PROCID", "SLURM_NTASKS")
     values = os.environ.get(names[0], "0"), os.environ.get(names[1], "1")
-    said = f"{names[0]} is {values[0]!r} and {names[1]} is {values[1]!r} in the environment"
+    environment = f"{names[0]} is {values[0]!r} and {names[1]} is {values[1]!r} in the environment"
     try:
         rank, world = int(values[0]), int(values[1])
     except ValueError:
-        raise ValueError(f"{said}; both must be whole numbers") from None
+        raise ValueError(f"{environment}; both must be whole numbers") from None
     if world < 1 or not 0 <= rank < world:
-        raise ValueError(f"{said}; the ranks of n processes are 0 to n - 1")
+        raise ValueError(f"{environment}; the ranks of n processes are 0 to n - 1")
     return rank, world
 
 
@@ -107,7 +107,7 @@ class _Group:
         """Leaves the group because of an error, which the others are told unless they know."""
         try:
             if not isinstance(error, RankError):
-                self.store.compare_set("failed", "", f"rank {self.rank} of {self.world} stopped: {_said(error)}")
+                self.store.compare_set("failed", "", f"rank {self.rank} of {self.world} stopped: {_error_text(error)}")
             self.store.add("left", 1)
         except RuntimeError:  # the process with the store has died: nobody is left to tell
             pass
@@ -131,14 +131,14 @@ def _join(rank: int, world: int) -> _Group:
     """Makes a process group with keys of its own in the store: those of the groups before are still there."""
     global _group
     store, numbers = _store(rank, world, os.environ["MASTER_ADDR"], os.environ.get("MASTER_PORT", ""))
-    own = dist.PrefixStore(str(next(numbers)), store)  # type: ignore[attr-defined]
+    own_store = dist.PrefixStore(str(next(numbers)), store)  # type: ignore[attr-defined]
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == str(True)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
-        dist.init_process_group(backend, store=own, rank=rank, world_size=world)
+        dist.init_process_group(backend, store=own_store, rank=rank, world_size=world)
     except dist.DistError as error:
         raise RankError(f"rank {rank} of {world} could not reach the others: {error}") from error
-    _group = _Group(own, rank, world, serves=rank == 0 and not agent)
+    _group = _Group(own_store, rank, world, serves=rank == 0 and not agent)
     return _group
 
 
@@ -187,7 +187,7 @@ def _wait(until: float, missing: str) -> None:
     time.sleep(0.01)
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -213,15 +213,15 @@ def sum_gradients(parameters: Iterable[nn.Parameter], flags: Tensor | None = Non
     flags = torch.zeros(0) if flags is None else flags
     if rank_and_world()[1] == 1:
         return flags
-    learned = [p for p in parameters if p.requires_grad]
-    for p in learned:
+    trainable = [p for p in parameters if p.requires_grad]
+    for p in trainable:
         if p.grad is None:
             p.grad = torch.zeros_like(p)
-    flat = torch.cat([p.grad.reshape(-1) for p in learned if p.grad is not None])
+    flat = torch.cat([p.grad.reshape(-1) for p in trainable if p.grad is not None])
     flat = torch.cat([flat, flags.to(flat)])
     _collective(lambda: dist.all_reduce(flat))
     start = 0
-    for p in learned:
+    for p in trainable:
         p.grad = flat[start : start + p.numel()].view_as(p)
         start += p.numel()
     return flat[start:]
@@ -282,8 +282,8 @@ def check_same(facts: Mapping[str, int]) -> None:
     first = json_from_first(facts)
     for name, value in facts.items():
         if first[name] != value:
-            both = f"{value:,} on rank {rank_and_world()[0]}, {first[name]:,} on rank 0"
-            raise ValueError(f"{name} differ: {both}; give all ranks the same data and settings")
+            differing = f"{value:,} on rank {rank_and_world()[0]}, {first[name]:,} on rank 0"
+            raise ValueError(f"{name} differ: {differing}; give all ranks the same data and settings")
 
 
 @contextmanager
@@ -294,10 +294,10 @@ def file_from_first(file: Path) -> Iterator[Path | None]:
         file: Read by the first rank; others get a copy that is there for the time being, as their host may not have it.
     """
     rank, world = rank_and_world()
-    there = rank == 0 and file.exists()
-    content = bytes_from(file.read_bytes() if there and world > 1 else b"")
+    exists = rank == 0 and file.exists()
+    content = bytes_from(file.read_bytes() if exists and world > 1 else b"")
     if rank == 0 or not content:
-        yield file if there else None
+        yield file if exists else None
         return
     with TemporaryDirectory() as folder:
         copy = Path(folder) / file.name

@@ -73,7 +73,7 @@ class _CsvLog:
         self.file = file
         self.columns: list[str] = []
         self.last = -1
-        _earlier(file)  # refuses a file of somebody's own before training starts
+        _read_earlier(file)  # refuses a file of somebody's own before training starts
 
     def __call__(self, record: Epoch) -> None:
         if rank_and_world()[0] != 0:
@@ -82,23 +82,25 @@ class _CsvLog:
         if not self.columns or epoch <= self.last:
             self._begin(record, epoch)
         # a log that an older release has begun has fewer columns of h, and none of pairs held apart
-        known = (*self.columns, *(["repulsion"] if record.get("repulsion") == 0 else []))
-        unknown = [name for name in record if name not in known and not name.startswith(_H)]
-        if unknown:
+        columns_ = (*self.columns, *(["repulsion"] if record.get("repulsion") == 0 else []))
+        new_columns = [name for name in record if name not in columns_ and not name.startswith(_H)]
+        if new_columns:
             raise ValueError(
-                f"epoch {epoch} has {unknown[0]!r}, and {self.file} has columns {', '.join(self.columns)}; "
+                f"epoch {epoch} has {new_columns[0]!r}, and {self.file} has columns {', '.join(self.columns)}; "
                 "log it into a new file"
             )
         with self.file.open("a", encoding="utf-8", newline="") as file:
-            file.write(_line([_shown(record.get(name, 0 if name == "collapsed" else "")) for name in self.columns]))
+            file.write(
+                _line([_format_value(record.get(name, 0 if name == "collapsed" else "")) for name in self.columns])
+            )
         self.last = epoch
 
     def _begin(self, record: Epoch, epoch: int) -> None:
         """Keeps the epochs before this one, and the columns of the file where there are any."""
-        columns, rows = _earlier(self.file)
-        kept = [row for row in rows if float(row[0]) < epoch]
-        self.columns = columns if kept else _columns(record)
-        write_text(self.file, "".join(_line(row) for row in [self.columns, *kept]))
+        columns, rows = _read_earlier(self.file)
+        earlier_rows = [row for row in rows if float(row[0]) < epoch]
+        self.columns = columns if earlier_rows else _columns(record)
+        write_text(self.file, "".join(_line(row) for row in [self.columns, *earlier_rows]))
 
 
 class _TensorboardLog:
@@ -147,7 +149,7 @@ def _of_first_step(name: str) -> bool:
     return name.startswith(_H) and "_start" in name
 
 
-def _shown(value: float | str) -> str:
+def _format_value(value: float | str) -> str:
     """Whole numbers without a point, others so that they can be read back to the bit."""
     return str(int(value)) if isinstance(value, float | int) and float(value).is_integer() else str(value)
 
@@ -158,7 +160,7 @@ def _line(values: list[str]) -> str:
     return text.getvalue()
 
 
-def _earlier(file: Path) -> tuple[list[str], list[list[str]]]:
+def _read_earlier(file: Path) -> tuple[list[str], list[list[str]]]:
     """Columns and rows of a log that is there already; a last line that was cut short is left out."""
     if not file.exists():
         return [], []

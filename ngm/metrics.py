@@ -111,12 +111,12 @@ def best_thresholds(y_true: Array, scores: Array) -> NDArray[np.float64]:
     ranked = np.take_along_axis(score, order, axis=0)  # (n, L) falling
     hits = np.cumsum(np.take_along_axis(true, order, axis=0), axis=0)
     f1s = 2 * hits / (np.arange(1, len(true) + 1)[:, None] + true.sum(axis=0))  # where the first 1, 2, ... are taken
-    below = np.concatenate([ranked[1:], np.full((1, score.shape[1]), -np.inf)])
-    f1s[ranked == below] = -1  # equal scores fall on the same side
+    next_score = np.concatenate([ranked[1:], np.full((1, score.shape[1]), -np.inf)])
+    f1s[ranked == next_score] = -1  # equal scores fall on the same side
     last = f1s.argmax(axis=0)[None]
-    above, under = np.take_along_axis(ranked, last, axis=0)[0], np.take_along_axis(below, last, axis=0)[0]
-    middle = np.where(np.isinf(under), above, (above + under) / 2)
-    middle = np.where(middle > under, middle, above)  # of neighbouring floats the middle is one of them
+    upper, lower = np.take_along_axis(ranked, last, axis=0)[0], np.take_along_axis(next_score, last, axis=0)[0]
+    middle = np.where(np.isinf(lower), upper, (upper + lower) / 2)
+    middle = np.where(middle > lower, middle, upper)  # of neighbouring floats the middle is one of them
     return np.where(true.any(axis=0), middle, np.inf)
 
 
@@ -145,10 +145,10 @@ def mean_reciprocal_rank(y_true: Array, scores: Array) -> float:
         raise ValueError(
             f"y_true[{row}] is {true[row]}; with {score.shape[1]} scores classes run from 0 up to {score.shape[1] - 1}"
         )
-    own = np.take_along_axis(score, true.astype(np.int64)[:, None], axis=1)  # (n, 1)
-    better = (score > own).sum(axis=1)
-    tied = (score == own).sum(axis=1) - 1  # besides the true class itself
-    return float((1 / (1 + better + tied / 2)).mean())
+    true_score = np.take_along_axis(score, true.astype(np.int64)[:, None], axis=1)  # (n, 1)
+    num_better = (score > true_score).sum(axis=1)
+    tied = (score == true_score).sum(axis=1) - 1  # besides the true class itself
+    return float((1 / (1 + num_better + tied / 2)).mean())
 
 
 def _decide(
@@ -175,9 +175,9 @@ def _zeros_and_ones(y_true: Array, shape: tuple[int, ...]) -> NDArray[np.int64]:
     if true.ndim != 2 or true.shape != shape:
         raise ValueError(f"y_true has shape {true.shape}, scores {shape}; both must be (nodes, labels)")
     _refuse_empty(true)
-    odd = ~np.isin(true, (0, 1))
-    if odd.any():
-        row, label = np.argwhere(odd)[0]
+    unexpected = ~np.isin(true, (0, 1))
+    if unexpected.any():
+        row, label = np.argwhere(unexpected)[0]
         raise ValueError(
             f"y_true[{row}, {label}] is {true[row, label]}; it must be 0 or 1, so leave unlabeled nodes out"
         )

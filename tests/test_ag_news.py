@@ -57,17 +57,17 @@ def test_the_graph_has_training_and_unlabelled_articles_only(made_up: Articles) 
 
 
 def test_few_labels_are_as_many_of_each_class_and_others_for_each_seed(made_up: Articles) -> None:
-    first, second = made_up.shown(8, 0), made_up.shown(8, 1)
+    first, second = made_up.training_labels(8, 0), made_up.training_labels(8, 1)
     for shown in (first, second):
         assert np.bincount(shown[shown >= 0]).tolist() == [2, 2, 2, 2]
         assert bool((shown[shown >= 0] == made_up.y[shown >= 0]).all())
     assert first.tolist() != second.tolist()
-    assert made_up.shown(None, 0).tolist() == made_up.y.tolist()
+    assert made_up.training_labels(None, 0).tolist() == made_up.y.tolist()
 
 
 def test_more_labels_than_there_are_articles_is_refused(made_up: Articles) -> None:
     with pytest.raises(ValueError, match="100 labelled articles of 'World' are wanted, and there are 18"):
-        made_up.shown(400, 0)
+        made_up.training_labels(400, 0)
 
 
 def test_a_shuffled_graph_has_the_same_degrees_between_other_articles(made_up: Articles) -> None:
@@ -81,17 +81,17 @@ def test_a_shuffled_graph_has_the_same_degrees_between_other_articles(made_up: A
 
 
 def test_rows_that_learn_from_edges_see_as_many_labels_a_step_as_those_that_do_not(made_up: Articles) -> None:
-    shown = made_up.shown(None, 0)
+    shown = made_up.training_labels(None, 0)
     articles.BATCH = 16
-    edges, _ = articles._task(made_up, ag_news.METHODS["ngm"], shown, 0)
+    edges, _ = articles._loader_and_loss(made_up, ag_news.METHODS["ngm"], shown, 0)
     assert edges.totals.num_labeled == int((shown >= 0).sum()) == 72
     assert len(edges) == 5
-    few, _ = articles._task(made_up, ag_news.METHODS["ngm"], made_up.shown(8, 0), 0)
+    few, _ = articles._loader_and_loss(made_up, ag_news.METHODS["ngm"], made_up.training_labels(8, 0), 0)
     assert len(few) == -(-made_up.graph.num_edges // 64)  # not all edges at once
 
 
 def test_soft_labels_are_learned_for_all_articles_of_the_graph(made_up: Articles) -> None:
-    loader, loss = articles._task(made_up, ag_news.METHODS["ours"], made_up.shown(8, 0), 0)
+    loader, loss = articles._loader_and_loss(made_up, ag_news.METHODS["ours"], made_up.training_labels(8, 0), 0)
     assert loader.totals.num_labeled == len(made_up.nodes)
     assert loss.kinds == [frozenset()]
     found = torch.cat([batch.y[batch.label_share > 0].argmax(dim=1) for batch in loader])

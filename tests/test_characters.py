@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ngm.text.characters import ALPHABET, blank_rows, quantize
-from ngm.text.crop_augmentation import Cut
+from ngm.text.crop_augmentation import CroppedTexts
 from ngm.text.ragged import Ragged
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import Thesaurus
 
 TEXTS = ["Hello, World!", "", "é ü 漢字 𝄞", "a-b_c\n\t<b>&lt;#36;", "\ud800 lone surrogate", "x" * 50, " "]
@@ -96,7 +96,7 @@ def test_ragged_rows_taken_in_another_order_are_the_same_rows() -> None:
 
 def test_a_cut_text_is_a_piece_of_the_text_that_lacks_one_end() -> None:
     rows = Ragged(torch.arange(1, 101, dtype=torch.uint8).repeat(200), torch.arange(0, 20_001, 100))
-    cut = Cut(rows, share=0.3, seed=1)
+    cut = CroppedTexts(rows, share=0.3, seed=1)
     beginnings = ends = 0
     for i, kept in enumerate(cut.lengths.tolist()):
         found = cut[[i]][0].tolist()
@@ -110,7 +110,7 @@ def test_a_cut_text_is_a_piece_of_the_text_that_lacks_one_end() -> None:
 
 def test_cuts_are_the_same_for_the_same_seed_and_epoch_and_new_in_each_epoch() -> None:
     rows = quantize(["one two three four five six"] * 50)
-    first, again = Cut(rows, 0.5, seed=3), Cut(rows, 0.5, seed=3)
+    first, again = CroppedTexts(rows, 0.5, seed=3), CroppedTexts(rows, 0.5, seed=3)
     again.set_epoch(1)
     assert first.lengths.tolist() != again.lengths.tolist()
     again.set_epoch(0)
@@ -119,14 +119,14 @@ def test_cuts_are_the_same_for_the_same_seed_and_epoch_and_new_in_each_epoch() -
 
 def test_without_a_share_to_leave_out_texts_stay_whole() -> None:
     rows = quantize(TEXTS)
-    assert torch.equal(Cut(rows, 0.0)[:], rows[:])
+    assert torch.equal(CroppedTexts(rows, 0.0)[:], rows[:])
 
 
 def test_rewritten_texts_can_be_cut(thesaurus: Thesaurus) -> None:
     texts = ["a big house and a big garden"] * 40
-    cut = Cut(Rewritten(texts, thesaurus, quantize, seed=0), share=0.0)
+    cut = CroppedTexts(SynonymTexts(texts, thesaurus, quantize, seed=0), share=0.0)
     cut.set_epoch(5)
-    alone = Rewritten(texts, thesaurus, quantize, seed=0)
+    alone = SynonymTexts(texts, thesaurus, quantize, seed=0)
     alone.set_epoch(5)
     assert torch.equal(cut[:], alone[:])
     assert len(set(cut.lengths.tolist())) > 1
@@ -135,7 +135,7 @@ def test_rewritten_texts_can_be_cut(thesaurus: Thesaurus) -> None:
 @pytest.mark.parametrize("share", [-0.1, 1.0])
 def test_a_share_that_leaves_nothing_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match=f"share is {share}; it must be at least 0 and below 1"):
-        Cut(quantize(["a"]), share)
+        CroppedTexts(quantize(["a"]), share)
 
 
 @pytest.fixture

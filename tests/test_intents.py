@@ -16,9 +16,9 @@ from ngm.experiments.intents.methods import (
     Messages,
     Method,
     Network,
+    PropagatedTargets,
     Scored,
     Scorer,
-    Taught,
     by_frequency,
     random_order,
 )
@@ -77,11 +77,11 @@ def test_a_shuffled_graph_has_the_same_weights_and_degrees_between_other_message
 
 
 def test_few_labels_are_drawn_per_intent_and_anew_by_every_seed(few: Messages) -> None:
-    shown = [replace(few, per_class=2).shown(seed) for seed in range(3)]
+    shown = [replace(few, per_class=2).training_labels(seed) for seed in range(3)]
     for y in shown:
         assert np.bincount(y[y >= 0]).tolist() == [2, 2, 2]
     assert not (np.array_equal(shown[0], shown[1]) and np.array_equal(shown[1], shown[2]))
-    assert (few.shown(0) == few.data.y[:12]).all()
+    assert (few.training_labels(0) == few.data.y[:12]).all()
 
 
 def test_the_frequency_ranking_is_that_of_the_training_labels(few: Messages) -> None:
@@ -126,7 +126,7 @@ def test_few_labels_may_have_candidates_of_their_own(few: Messages) -> None:
         Linear(2, 10.0),
         QUICK,
         replace(QUICK, alpha=0.01),
-        replace(QUICK, taught=Taught(folds=2)),
+        replace(QUICK, taught=PropagatedTargets(folds=2)),
     ],
 )
 def test_every_learner_learns_three_plain_intents(few: Messages, scorer: Scorer) -> None:
@@ -136,7 +136,7 @@ def test_every_learner_learns_three_plain_intents(few: Messages, scorer: Scorer)
 class AlwaysTheSame(Messages):
     """Shows labels 0 to 5, whatever the others are."""
 
-    def shown(self, seed: int) -> NDArray[np.int64]:
+    def training_labels(self, seed: int) -> NDArray[np.int64]:
         return np.where(np.arange(12) < 6, self.data.y[:12], -1)
 
 
@@ -146,7 +146,7 @@ class AlwaysTheSame(Messages):
         by_frequency,
         Linear(2, 1.0),
         Network(0.01, passes=1, batch_size=16),
-        Network(taught=Taught(folds=2), passes=2),
+        Network(taught=PropagatedTargets(folds=2), passes=2),
     ],
 )
 def test_no_method_looks_at_labels_that_are_hidden_or_to_be_scored(few: Messages, scorer: Scorer) -> None:
@@ -161,23 +161,23 @@ def test_no_method_looks_at_labels_that_are_hidden_or_to_be_scored(few: Messages
 
 
 def test_a_labelled_message_is_judged_by_models_that_did_not_see_its_label(few: Messages) -> None:
-    taught = Taught(folds=4)
-    judged = taught.held_out(few, few.shown(0))
-    y = few.shown(0)
+    taught = PropagatedTargets(folds=4)
+    judged = taught.held_out(few, few.training_labels(0))
+    y = few.training_labels(0)
     x, _ = taught.prior.rows(few)
     for i in range(12):
         y_turned = np.where(np.arange(18) == i, (few.data.y + 1) % 3, few.data.y)
         turned = with_vectors(Messages(replace(few.data, y=y_turned)))
-        seen = taught.prior.fitted(x, turned.shown(0)).predict_proba(x[[i]])[0]
+        seen = taught.prior.fitted(x, turned.training_labels(0)).predict_proba(x[[i]])[0]
         assert judged[i, y[i]] < taught.prior.fitted(x, y).predict_proba(x[[i]])[0, y[i]]
         assert seen.argmax() == y_turned[i]  # a model that saw it would believe it
     np.testing.assert_allclose(judged.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_targets_are_equation_2_of_label_neighbours_and_linear_model(few: Messages) -> None:
-    taught = Taught(mu1=2.0, mu2=(0.25,), mu3=3.0, folds=2)
+    taught = PropagatedTargets(mu1=2.0, mu2=(0.25,), mu3=3.0, folds=2)
     told = taught.targets(few, few.graph, 0).numpy()
-    label, prior = np.eye(3)[few.shown(0)], taught.held_out(few, few.shown(0))
+    label, prior = np.eye(3)[few.training_labels(0)], taught.held_out(few, few.training_labels(0))
     weight = np.zeros((12, 12))
     for (u, v), w in zip(few.graph.edges.tolist(), few.graph.weight.tolist(), strict=True):
         weight[u, v] = weight[v, u] = 2 * 0.25 * w  # an edge counts from both its ends
@@ -186,7 +186,7 @@ def test_targets_are_equation_2_of_label_neighbours_and_linear_model(few: Messag
 
 
 def test_neighbours_count_as_much_as_they_foretell_labels_that_are_held_out(few: Messages) -> None:
-    taught, y = Taught(mu2=(0.0, 0.5), folds=2), few.shown(0)
+    taught, y = PropagatedTargets(mu2=(0.0, 0.5), folds=2), few.training_labels(0)
     prior = np.full((12, 3), 1 / 3, dtype=np.float32)
     few.priors[taught, y.tobytes()] = prior
     within = Graph.from_edges([[u, v] for u in range(12) for v in range(u) if y[u] == y[v]])
@@ -194,13 +194,13 @@ def test_neighbours_count_as_much_as_they_foretell_labels_that_are_held_out(few:
     for graph, mu2 in ((within, 0.5), (across, 0.0)):
         expected = taught.propagated(graph, y, prior, mu2)
         np.testing.assert_array_equal(taught.targets(few, graph, 0).numpy(), expected)
-    assert taught._foresight(within, y, prior, 0.0) == pytest.approx(0.5)  # three that tie share rank 2
-    assert taught._foresight(within, y, prior, 0.5) == 1.0
+    assert taught._held_out_rank(within, y, prior, 0.0) == pytest.approx(0.5)  # three that tie share rank 2
+    assert taught._held_out_rank(within, y, prior, 0.5) == 1.0
 
 
 def test_without_neighbours_a_target_is_the_mean_of_label_and_linear_model(few: Messages) -> None:
     prior = np.tile(np.float32([0.5, 0.3, 0.2]), (12, 1))
-    told = Taught(mu1=3.0, mu3=1.0).propagated(few.graph, np.r_[1, np.full(11, -1)], prior, 0.0)
+    told = PropagatedTargets(mu1=3.0, mu3=1.0).propagated(few.graph, np.r_[1, np.full(11, -1)], prior, 0.0)
     np.testing.assert_allclose(told[0], [0.125, 0.825, 0.05], rtol=1e-6)
     np.testing.assert_allclose(told[1:], prior[1:], rtol=1e-6)
 

@@ -31,7 +31,7 @@ from ngm.recipes.text_training import text_targets
 from ngm.text import readers
 from ngm.text.characters import quantize
 from ngm.text.readers import Texts
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.tokens import Vocabulary
 from ngm.text.word_vectors import WordVectors
 from tests.fits import same_bits, stop_after, timeless, weights
@@ -149,8 +149,8 @@ def test_a_thesaurus_rewrites_training_texts_in_every_epoch(loaders: list[EdgeLo
     seen: list[list[str]] = []
     model = NGMClassifier(network="lstm", thesaurus=SYNONYMS, **QUICK | {"epochs": 3}, validation=[0, 1])
     model.fit(TEXTS, Y, graph=GRAPH, on_epoch=lambda epoch: seen.append(loaders[0].x.texts()))
-    assert isinstance(loaders[0].x, Rewritten)
-    expected = Rewritten(TEXTS, SYNONYMS, model.vocabulary_.read, seed=0)
+    assert isinstance(loaders[0].x, SynonymTexts)
+    expected = SynonymTexts(TEXTS, SYNONYMS, model.vocabulary_.read, seed=0)
     for epoch, texts in enumerate(seen):
         expected.set_epoch(epoch)
         assert texts == expected.texts()
@@ -168,7 +168,7 @@ def test_validation_and_prediction_see_texts_as_they_are() -> None:
 
 
 def test_the_loader_tells_x_which_epoch_it_is() -> None:
-    x = Rewritten(TEXTS, SYNONYMS, quantize, seed=0)
+    x = SynonymTexts(TEXTS, SYNONYMS, quantize, seed=0)
     loader = EdgeLoader(x, np.zeros(24, dtype=int), GRAPH, batch_size=8)
     for expected in range(2):
         for _ in loader:

@@ -74,7 +74,7 @@ def test_what_gensim_writes_is_read_as_gensim_has_it(is_binary: bool, tmp_path: 
 def test_how_much_is_read_at_once_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = written(tmp_path, "v.bin", binary())
     for at_once in range(4, 80):  # the first line has four bytes
-        monkeypatch.setattr(word_vector_files, "_BYTES_AT_ONCE", at_once)
+        monkeypatch.setattr(word_vector_files, "_CHUNK_BYTES", at_once)
         found = WordVectors.read(file)
         assert found.words == WORDS
         np.testing.assert_array_equal(found.vectors, VECTORS)

@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from ngm.text import mythes
 from ngm.text.ragged import Ragged
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import FUNCTION_WORDS, Thesaurus, truncated_geometric
 
 FILE = """UTF-8
@@ -281,7 +281,7 @@ def text_of(row: torch.Tensor) -> str:
 
 
 def test_rows_are_those_of_the_epochs_texts() -> None:
-    x = Rewritten(TEXTS, TAGGED, Letters(), seed=4)
+    x = SynonymTexts(TEXTS, TAGGED, Letters(), seed=4)
     assert len(x) == len(TEXTS)
     for epoch in (0, 1, 2):
         x.set_epoch(epoch)
@@ -296,7 +296,7 @@ def test_rows_are_those_of_the_epochs_texts() -> None:
 
 def test_the_same_seed_and_epoch_give_the_same_texts_in_any_order_of_visits() -> None:
     def texts(seed: int, epochs: list[int]) -> list[list[str]]:
-        x, seen = Rewritten(TEXTS, TAGGED, Letters(), seed), []
+        x, seen = SynonymTexts(TEXTS, TAGGED, Letters(), seed), []
         for epoch in epochs:
             x.set_epoch(epoch)
             seen.append([text_of(row) for row in x[:]])
@@ -315,7 +315,7 @@ def test_the_same_seed_and_epoch_give_the_same_texts_in_any_order_of_visits() ->
 
 def test_only_changed_texts_are_read_again_and_only_when_asked_for() -> None:
     letters = Letters()
-    x = Rewritten(TEXTS, TAGGED, letters)
+    x = SynonymTexts(TEXTS, TAGGED, letters)
     assert letters.read == [TEXTS]
     for epoch in (5, 6, 7):  # never asked for
         x.set_epoch(epoch)
@@ -329,11 +329,11 @@ def test_only_changed_texts_are_read_again_and_only_when_asked_for() -> None:
 
 
 def test_texts_without_any_known_word_stay_as_they_are() -> None:
-    x = Rewritten(["nothing", "here"], TAGGED, Letters())
+    x = SynonymTexts(["nothing", "here"], TAGGED, Letters())
     x.set_epoch(1)
     assert [text_of(row) for row in x[:]] == ["nothing", "here"] == x.texts()
 
 
 def test_a_reader_that_loses_rows_is_told() -> None:
     with pytest.raises(ValueError, match="read gave 1 rows for 30 texts; it must give a row per text"):
-        Rewritten(TEXTS, TAGGED, lambda texts: Letters()(texts[:1]))
+        SynonymTexts(TEXTS, TAGGED, lambda texts: Letters()(texts[:1]))

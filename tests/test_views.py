@@ -29,7 +29,7 @@ def test_test_nodes_are_absent_in_the_inductive_view(small: Dataset) -> None:
     assert shown.graph.num_edges == 12 - 4
     assert shown.x_test.indices.tolist() == [8, 9, 10]
     assert (shown.y_test.tolist(), shown.test) == ([0, 1, 0], None)
-    assert (shown.validation.tolist(), shown.truth.tolist()) == ([4, 5, 6, 7], [0, 1, 0, 1])
+    assert (shown.validation.tolist(), shown.y_validation.tolist()) == ([4, 5, 6, 7], [0, 1, 0, 1])
 
 
 def test_test_nodes_are_unlabelled_nodes_of_the_graph_in_the_transductive_view(small: Dataset) -> None:

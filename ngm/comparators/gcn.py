@@ -111,8 +111,8 @@ def forward(layers: nn.ModuleList, x: Tensor, edges: Tensor, weight: Tensor, dro
         dropout: Share of the entries of x and of hidden units to drop; of sparse rows, stored entries.
     """
     if x.is_sparse_csr:
-        kept = F.dropout(x.values(), dropout)
-        x = torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), kept, x.shape, check_invariants=False)
+        values = F.dropout(x.values(), dropout)
+        x = torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
     else:
         x = F.dropout(x, dropout)
     h = F.dropout(F.relu(layers[0](x, edges, weight)), dropout)  # (n, hidden)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.text_files import NOTHING, Part, check_classes, check_texts, decoded, joined
+from ngm.datasets.text_files import EMPTY_SPLIT, TextSplit, check_classes, check_texts, decoded, joined
 from ngm.io.fetch import NOT_HERE, DataFile, Progress, find, where
 
 _ADDRESS = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv"
@@ -44,17 +44,17 @@ def ag_news(progress: Progress | None = None) -> Dataset:
         x a list of texts, training, unlabelled and test articles in this order; no graph and no validation articles,
         since there are no official ones. `note` says how much of the official data it is.
     """
-    chosen = files()
-    return _read(find("AG News", chosen, progress) / "ag_news", {Path(file.path).name for file in chosen})
+    data_files = files()
+    return _read(find("AG News", data_files, progress) / "ag_news", {Path(file.path).name for file in data_files})
 
 
 def files() -> tuple[DataFile, ...]:
     """The files to load: the best choice on this machine, or what can be fetched where there is none."""
     for train in ("train.csv", "train_partial.csv"):
         for names in ((train, "test.csv", "unlabeled.csv"), (train, "test.csv")):
-            chosen = _files(names)
-            if where(chosen) != NOT_HERE:
-                return chosen
+            data_files = _files(names)
+            if where(data_files) != NOT_HERE:
+                return data_files
     return _files(("train.csv", "test.csv"))
 
 
@@ -90,10 +90,10 @@ def _read(folder: Path, names: set[str]) -> Dataset:
     if path is None:
         raise FileNotFoundError(f"cannot find train.csv or train_partial.csv in {folder}; put one of them there")
     train, test = check_classes(path, _labeled(path, classes)), _labeled(folder / "test.csv", classes)
-    given = _unlabeled(folder, names)
-    taken = {_letters(text) for text in (*train.texts, *test.texts)} if given.texts else set()
-    unlabeled = Part([text for text in given.texts if _letters(text) not in taken], [])
-    note = _note(len(train.texts), len(unlabeled.texts), len(given.texts) - len(unlabeled.texts), len(test.texts))
+    extra = _unlabeled(folder, names)
+    seen_letters = {_letters(text) for text in (*train.texts, *test.texts)} if extra.texts else set()
+    unlabeled = TextSplit([text for text in extra.texts if _letters(text) not in seen_letters], [])
+    note = _note(len(train.texts), len(unlabeled.texts), len(extra.texts) - len(unlabeled.texts), len(test.texts))
     return joined("ag_news", classes, train, test, unlabeled=unlabeled, note=note)
 
 
@@ -106,9 +106,9 @@ def _files(names: tuple[str, ...]) -> tuple[DataFile, ...]:
 
 def _note(train: int, unlabeled: int, left_out: int, test: int) -> str:
     """How much of the official data this is, in words."""
-    share = f"all {train:,}" if train == _OFFICIAL else f"{train:,} of the {_OFFICIAL:,}"
-    twice = f" (and {left_out:,} left out, already among the others)" if left_out else ""
-    return f"{share} official training articles, {unlabeled:,} unlabelled{twice}, {test:,} test articles"
+    train_text = f"all {train:,}" if train == _OFFICIAL else f"{train:,} of the {_OFFICIAL:,}"
+    duplicates_text = f" (and {left_out:,} left out, already among the others)" if left_out else ""
+    return f"{train_text} official training articles, {unlabeled:,} unlabelled{duplicates_text}, {test:,} test articles"
 
 
 def _classes(path: Path) -> tuple[str, ...]:
@@ -118,9 +118,9 @@ def _classes(path: Path) -> tuple[str, ...]:
     return names
 
 
-def _labeled(path: Path, classes: tuple[str, ...]) -> Part:
+def _labeled(path: Path, classes: tuple[str, ...]) -> TextSplit:
     name = {str(number): label for number, label in enumerate(classes, start=1)}
-    part = Part([], [])
+    part = TextSplit([], [])
     for row, fields in _rows(path):
         if len(fields) != 3:
             raise ValueError(f"{path}, row {row}, has {len(fields)} columns; give class, title and description")
@@ -132,11 +132,11 @@ def _labeled(path: Path, classes: tuple[str, ...]) -> Part:
     return check_texts(path, part)
 
 
-def _unlabeled(folder: Path, names: set[str]) -> Part:
+def _unlabeled(folder: Path, names: set[str]) -> TextSplit:
     path = next((folder / name for name in ("unlabeled_all.csv", "unlabeled.csv") if name in names), None)
     if path is None:
-        return NOTHING
-    part = Part([], [])
+        return EMPTY_SPLIT
+    part = TextSplit([], [])
     for row, fields in _rows(path):
         if len(fields) not in (1, 2):
             raise ValueError(f"{path}, row {row}, has {len(fields)} columns; give the text, or title and description")

@@ -88,11 +88,11 @@ def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]
     [-1, 0, -1, 1, -1]
     """
     rng = np.random.default_rng(seed)
-    shown = np.full(len(y), -1)
+    y_few = np.full(len(y), -1)
     for label in np.unique(y):
-        chosen = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
-        shown[chosen] = label
-    return shown
+        rows = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
+        y_few[rows] = label
+    return y_few
 
 
 def few_label_split(
@@ -116,15 +116,15 @@ def few_label_split(
     # A stream of its own: minesweeper's mines are the first fifth of default_rng(0).permutation(10_000).
     order = np.random.default_rng([seed, _SPLIT_STREAM]).permutation(np.flatnonzero(y >= 0))
     pool = order[test + validation :]
-    chosen = {label: pool[y[pool] == label][:labels_per_class] for label in np.unique(y[y >= 0]).tolist()}
-    for label, ids in chosen.items():
+    rows_by_class = {label: pool[y[pool] == label][:labels_per_class] for label in np.unique(y[y >= 0]).tolist()}
+    for label, ids in rows_by_class.items():
         if len(ids) < labels_per_class:
             raise ValueError(
                 f"class {label} has {len(ids)} nodes beside {test:,} test and {validation:,} validation nodes, "
                 f"labels_per_class is {labels_per_class}; draw fewer of one of the three"
             )
     return (
-        np.sort(np.concatenate(list(chosen.values()))),
+        np.sort(np.concatenate(list(rows_by_class.values()))),
         np.sort(order[test : test + validation]),
         np.sort(order[:test]),
     )

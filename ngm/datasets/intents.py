@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.text_files import Part, check_classes, check_texts, decoded, joined
+from ngm.datasets.text_files import TextSplit, check_classes, check_texts, decoded, joined
 from ngm.io.fetch import NOT_HERE, DataFile, Progress, find, where
 
 Name = Literal["swda20", "clinc20", "clinc150"]
@@ -76,11 +76,11 @@ def files(name: Name) -> tuple[DataFile, ...]:
     if name == "clinc150":
         return (_ALL_INTENTS,)
     origin = f"{RECORDS[name].origin}; label, tab and text in a line"
-    own = tuple(
+    parts_files = tuple(
         DataFile(f"intents/{name}/{part}.tsv", _SHA256[f"{name}/{part}.tsv"], address="", origin=origin)
         for part in _PARTS
     )
-    return (_ALL_INTENTS,) if name == "clinc20" and where(own) == NOT_HERE else own
+    return (_ALL_INTENTS,) if name == "clinc20" and where(parts_files) == NOT_HERE else parts_files
 
 
 def read(folder: Path, name: str = "intents", note: str = "") -> Dataset:
@@ -110,20 +110,22 @@ def read_json(file: Path, name: str = "clinc150", keep: tuple[str, ...] | None =
     content = decoded(file)
     try:
         lists = json.loads(content)
-        chosen = [[(text, label) for text, label in lists[part] if keep is None or label in keep] for part in _PARTS]
-        if not all(isinstance(said, str) for pairs in chosen for pair in pairs for said in pair):
+        pairs_by_part = [
+            [(text, label) for text, label in lists[part] if keep is None or label in keep] for part in _PARTS
+        ]
+        if not all(isinstance(field, str) for pairs in pairs_by_part for pair in pairs for field in pair):
             raise TypeError("a text or an intent is no string")
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{file} cannot be read ({type(error).__name__}: {error}); give lists train, val and test of [text, intent]"
         ) from None
-    parts = [Part([text for text, _ in pairs], [label for _, label in pairs]) for pairs in chosen]
+    parts = [TextSplit([text for text, _ in pairs], [label for _, label in pairs]) for pairs in pairs_by_part]
     paths = [file.with_name(f"{file.name}, {part}") for part in _PARTS]
     return _joined(name, paths, [check_texts(path, part) for path, part in zip(paths, parts, strict=True)], note)
 
 
-def _lines(path: Path) -> Part:
-    part = Part([], [])
+def _lines(path: Path) -> TextSplit:
+    part = TextSplit([], [])
     lines = decoded(path).split("\n")  # not splitlines: a text may hold characters that it takes for line ends
     for row, line in enumerate(lines[:-1] if not lines[-1] else lines, start=1):
         label, tab, text = line.removesuffix("\r").partition("\t")
@@ -134,7 +136,7 @@ def _lines(path: Path) -> Part:
     return check_texts(path, part)
 
 
-def _joined(name: str, paths: list[Path], parts: list[Part], note: str) -> Dataset:
+def _joined(name: str, paths: list[Path], parts: list[TextSplit], note: str) -> Dataset:
     train, validation, test = parts
     classes = sorted(set(check_classes(paths[0], train).labels))
     for path, part in zip(paths[1:], parts[1:], strict=True):

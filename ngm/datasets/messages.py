@@ -136,8 +136,8 @@ def messages(progress: Progress | None = None) -> Dataset:
 
 def _message(rng: np.random.Generator, topic: str) -> str:
     """One or two phrases of a topic among words that say nothing, with a typing mistake now and then."""
-    said = rng.choice(_PHRASES[topic], size=1 + int(rng.random() < _TWICE), replace=False)
-    body = " and ".join(said) + str(rng.choice([".", "!", "?"]))
+    phrases = rng.choice(_PHRASES[topic], size=1 + int(rng.random() < _TWICE), replace=False)
+    body = " and ".join(phrases) + str(rng.choice([".", "!", "?"]))
     around = (str(rng.choice(_OPENINGS)), body, str(rng.choice(_ASIDES)), str(rng.choice(_CLOSINGS)))
     text = " ".join(part for part in around if part).format(
         thing=rng.choice(_THINGS),

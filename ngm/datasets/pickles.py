@@ -27,9 +27,9 @@ class _StandIn:
     """Notes what a name was called with and the state that its object was given."""
 
     def __new__(cls, *arguments: object) -> _StandIn:
-        made = super().__new__(cls)
-        made.arguments, made.state = arguments, None
-        return made
+        instance = super().__new__(cls)
+        instance.arguments, instance.state = arguments, None
+        return instance
 
     arguments: tuple[object, ...]
     state: object

@@ -44,8 +44,8 @@ def write_tables(data: Dataset, folder: str | Path) -> list[Path]:
         ends = data.graph.edges.numpy()
         ends = np.where(new[ends[:, :1]] & ~new[ends[:, 1:]], ends, ends[:, ::-1])  # the new end first, if one is
         apart, both = new[ends].any(axis=1), new[ends].all(axis=1)
-        for prefix, chosen in (("", ends[~apart]), ("new_", ends[apart & ~both])):
-            files.append(_csv(path / f"{prefix}{data.name}_edges.csv", ["source", "target"], chosen.tolist()))
+        for prefix, edges in (("", ends[~apart]), ("new_", ends[apart & ~both])):
+            files.append(_csv(path / f"{prefix}{data.name}_edges.csv", ["source", "target"], edges.tolist()))
     return files
 
 
@@ -80,12 +80,12 @@ def _csv(file: Path, columns: Sequence[str], rows: Iterator[Sequence[object]] | 
 
 
 def _parquet(file: Path, columns: dict[str, Sequence[object]]) -> Path:
-    given: dict[str, ArrayLike] = {}
+    arrays: dict[str, ArrayLike] = {}
     for name, values in columns.items():
-        given[name] = np.empty(len(values), dtype=object) if name != "id" else np.array(values, dtype=np.int64)
+        arrays[name] = np.empty(len(values), dtype=object) if name != "id" else np.array(values, dtype=np.int64)
         if name != "id":
-            given[name][:] = values  # type: ignore[index]
-    table = read_table(given)
+            arrays[name][:] = values  # type: ignore[index]
+    table = read_table(arrays)
     with file_written_whole(file) as part:
         table.connection.execute(copy_to(table.sql, part))
     return file

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ngm.datasets.dataset import Dataset, Record
-from ngm.datasets.text_files import Part, check_classes, check_texts, joined
+from ngm.datasets.text_files import TextSplit, check_classes, check_texts, joined
 from ngm.io.fetch import DataFile, Progress, find
 
 Name = Literal["trec", "subj", "mr", "banking77"]
@@ -75,7 +75,7 @@ def read(file: Path, name: str, note: str = "") -> Dataset:
     Returns:
         Classes are the labels of the training texts, sorted.
     """
-    parts = {"train": Part([], []), "test": Part([], [])}
+    parts = {"train": TextSplit([], []), "test": TextSplit([], [])}
     for row, record in enumerate(_records(file), start=1):
         label, text, part = (record.get(column) for column in _COLUMNS)
         if not label or text is None or part not in parts:

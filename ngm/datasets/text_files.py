@@ -13,7 +13,7 @@ from ngm.datasets.dataset import Dataset
 
 
 @dataclass(frozen=True)
-class Part:
+class TextSplit:
     """Texts of one file.
 
     Attributes:
@@ -25,7 +25,7 @@ class Part:
     labels: list[str]
 
 
-NOTHING = Part([], [])
+EMPTY_SPLIT = TextSplit([], [])
 
 
 def decoded(path: Path) -> str:
@@ -42,7 +42,7 @@ def decoded(path: Path) -> str:
         ) from None
 
 
-def check_texts(path: Path, part: Part) -> Part:
+def check_texts(path: Path, part: TextSplit) -> TextSplit:
     """The part as it is, once it has texts and none of them is blank.
 
     Args:
@@ -57,7 +57,7 @@ def check_texts(path: Path, part: Part) -> Part:
     return part
 
 
-def check_classes(path: Path, part: Part) -> Part:
+def check_classes(path: Path, part: TextSplit) -> TextSplit:
     """The part as it is, once its labels tell at least two classes apart; see `check_texts`."""
     if len(set(part.labels)) == 1:
         rows = "row 1 is" if len(part.labels) == 1 else f"rows 1 to {len(part.labels):,} are all"
@@ -68,10 +68,10 @@ def check_classes(path: Path, part: Part) -> Part:
 def joined(
     name: str,
     classes: Sequence[str],
-    train: Part,
-    test: Part,
-    validation: Part = NOTHING,
-    unlabeled: Part = NOTHING,
+    train: TextSplit,
+    test: TextSplit,
+    validation: TextSplit = EMPTY_SPLIT,
+    unlabeled: TextSplit = EMPTY_SPLIT,
     note: str = "",
 ) -> Dataset:
     """One data set without a graph from its parts: training, unlabelled, validation and test texts in this order.

@@ -54,10 +54,10 @@ class Scores:
         if self.file is None or not self.file.exists():
             return
         text = self.file.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]  # a last line without an end was interrupted
-        if whole != text:
-            self.file.write_text(whole, encoding="utf-8")
-        for number, line in enumerate(whole.splitlines(), start=1):
+        complete = text[: text.rfind("\n") + 1]  # a last line without an end was interrupted
+        if complete != text:
+            self.file.write_text(complete, encoding="utf-8")
+        for number, line in enumerate(complete.splitlines(), start=1):
             try:
                 entry = cast("dict[str, JSON]", json.loads(line))
                 of, score = cast("dict[str, JSON]", entry["of"]), cast("dict[str, JSON]", entry["score"])
@@ -82,8 +82,8 @@ class Scores:
             started = time.perf_counter()
             value, chosen = cell.score(seed)
             metrics = dict(value) if isinstance(value, Mapping) else {}
-            first = next(iter(value.values())) if isinstance(value, Mapping) else value
-            self._known[key] = Score(first, time.perf_counter() - started, chosen, metrics)
+            main_value = next(iter(value.values())) if isinstance(value, Mapping) else value
+            self._known[key] = Score(main_value, time.perf_counter() - started, chosen, metrics)
             if self.file is not None:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 with self.file.open("a", encoding="utf-8") as stream:

@@ -70,12 +70,12 @@ def neighborhoods(graph: Graph, size: int = 10, seed: int = 0) -> NDArray[np.int
     source = np.repeat(np.arange(graph.num_nodes), np.diff(offsets))
     order = np.lexsort((arrival, source))
     place = np.arange(len(order)) - offsets[source[order]]
-    drawn = order[(place < size) & np.isfinite(arrival[order])]
-    drawn.sort()  # by node, and by neighbor within
-    count = np.bincount(source[drawn], minlength=graph.num_nodes)
-    found = np.repeat(np.arange(graph.num_nodes)[:, None], size, axis=1)
-    found[np.arange(size) < count[:, None]] = neighbors[drawn]
-    return found
+    sample = order[(place < size) & np.isfinite(arrival[order])]
+    sample.sort()  # by node, and by neighbor within
+    count = np.bincount(source[sample], minlength=graph.num_nodes)
+    neighborhood = np.repeat(np.arange(graph.num_nodes)[:, None], size, axis=1)
+    neighborhood[np.arange(size) < count[:, None]] = neighbors[sample]
+    return neighborhood
 
 
 def sampled_rows(graph: Graph, size: int = 10, seed: int = 0) -> sp.csr_array:
@@ -90,11 +90,11 @@ def sampled_rows(graph: Graph, size: int = 10, seed: int = 0) -> sp.csr_array:
         (n, n) float32 with at most size + 1 entries a row.
     """
     ids = neighborhoods(graph, size, seed)
-    own = np.arange(graph.num_nodes)
-    kept = ids != own[:, None]
-    offsets = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    self_ids = np.arange(graph.num_nodes)
+    is_sampled = ids != self_ids[:, None]
+    offsets = np.concatenate([[0], np.cumsum(is_sampled.sum(axis=1))])
     ones = np.ones(offsets[-1], dtype=np.float32)
-    rows = sp.csr_array((ones, ids[kept], offsets), shape=graph.shape)
+    rows = sp.csr_array((ones, ids[is_sampled], offsets), shape=graph.shape)
     return (rows + sp.eye_array(graph.num_nodes, dtype=np.float32, format="csr")).tocsr()
 
 
@@ -140,8 +140,8 @@ def as_table(part: ArrayLike | Tensor | sp.csr_array, name: str) -> Table:
 
 def _dense(part: Tensor) -> NDArray[np.generic]:
     """As numpy has it, which knows no bfloat16."""
-    out: NDArray[np.generic] = (part.float() if part.is_floating_point() else part).detach().cpu().numpy()
-    return out
+    dense: NDArray[np.generic] = (part.float() if part.is_floating_point() else part).detach().cpu().numpy()
+    return dense
 
 
 def strongest(rows: sp.csr_array, keep: int) -> sp.csr_array:
@@ -151,6 +151,6 @@ def strongest(rows: sp.csr_array, keep: int) -> sp.csr_array:
     rows.sort_indices()
     source = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     order = np.lexsort((rows.indices, -rows.data, source))
-    kept = np.sort(order[np.arange(len(order)) - rows.indptr[source[order]] < keep])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(source[kept], minlength=rows.shape[0]))])
-    return sp.csr_array((rows.data[kept], rows.indices[kept], offsets), shape=rows.shape)
+    selected = np.sort(order[np.arange(len(order)) - rows.indptr[source[order]] < keep])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(source[selected], minlength=rows.shape[0]))])
+    return sp.csr_array((rows.data[selected], rows.indices[selected], offsets), shape=rows.shape)

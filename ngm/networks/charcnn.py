@@ -120,12 +120,12 @@ class CharCNN(nn.Module):
         parts = []
         for rows in _alike(order):
             count = int(needed[rows[-1]])
-            found = self.convolve(self._cut(codes[rows], count))  # (r, channels, count)
-            rest = blank.expand(len(rows), -1, self.num_frames - count)
-            parts.append(torch.cat([found, rest], dim=2))
-        back = torch.empty_like(order)
-        back[order] = torch.arange(len(order), device=order.device)
-        return torch.cat(parts).index_select(0, back)
+            frames_ = self.convolve(self._cut(codes[rows], count))  # (r, channels, count)
+            padding = blank.expand(len(rows), -1, self.num_frames - count)
+            parts.append(torch.cat([frames_, padding], dim=2))
+        inverse = torch.empty_like(order)
+        inverse[order] = torch.arange(len(order), device=order.device)
+        return torch.cat(parts).index_select(0, inverse)
 
     def _needed(self, codes: Tensor) -> Tensor:
         """(b,) how many final frames see a character, at least 1."""

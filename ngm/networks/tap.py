@@ -57,8 +57,10 @@ def check_layer(network: nn.Module, layer: str) -> None:
     """Refuses a layer that the network does not have, and names those it has."""
     names = layer_names(network)
     if layer not in (OUTPUT, LAST_HIDDEN, *names):
-        known = [OUTPUT, LAST_HIDDEN, *(n for n in names if n != OUTPUT)]
-        raise ValueError(f"network has no layer {layer!r}{nearest(layer, known)}; its layers are {', '.join(known)}")
+        choices = [OUTPUT, LAST_HIDDEN, *(n for n in names if n != OUTPUT)]
+        raise ValueError(
+            f"network has no layer {layer!r}{nearest(layer, choices)}; its layers are {', '.join(choices)}"
+        )
     if layer == LAST_HIDDEN and not hasattr(network, "hidden_layer"):
         _last_layer(network)
 
@@ -82,13 +84,15 @@ def _watch(network: nn.Module, name: str, hidden: dict[str, Tensor]) -> Removabl
 
 def _last_layer(network: nn.Module) -> nn.Module:
     """The layer with weights of its own that the network lists last."""
-    own: list[nn.Module] = [m for _, m in network.named_modules() if any(True for _ in m.parameters(recurse=False))]
-    if not own or own[-1] is network:
+    with_parameters: list[nn.Module] = [
+        m for _, m in network.named_modules() if any(True for _ in m.parameters(recurse=False))
+    ]
+    if not with_parameters or with_parameters[-1] is network:
         raise ValueError(
             "network has no layer that could be its last one, so 'last_hidden' means nothing; "
             f"name the layer to compare: {', '.join([OUTPUT, *layer_names(network)])}"
         )
-    return own[-1]
+    return with_parameters[-1]
 
 
 def _vector(value: object, name: str) -> Tensor:

@@ -85,11 +85,11 @@ def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
     """
     if influence not in get_args(Influence):
         raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
-    along = widened(narrowed(graph.to_scipy()))  # row u holds u -> v
+    forward = widened(narrowed(graph.to_scipy()))  # row u holds u -> v
     if not graph.directed or influence == "target":
-        return along
-    against = along.T.tocsr()
-    return against if influence == "source" else (along + against).tocsr()
+        return forward
+    backward = forward.T.tocsr()
+    return backward if influence == "source" else (forward + backward).tocsr()
 
 
 def narrowed(matrix: sp.csr_array) -> sp.csr_array:
@@ -133,9 +133,9 @@ def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
         restart: Between 0 and 1.
         steps: Number of Jacobi steps.
     """
-    z, own = h, restart * h
+    z, restart_term = h, restart * h
     for _ in range(steps):
-        z = (shares @ z).mul_(1 - restart).add_(own)  # in place: h may be as large as the inputs of all nodes
+        z = (shares @ z).mul_(1 - restart).add_(restart_term)  # in place: h may be as large as the inputs of all nodes
     return z
 
 
@@ -164,16 +164,16 @@ def solve(
     if solver not in get_args(Solver):
         raise ValueError(f"solver is {solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
     steps = _conjugate_gradient if solver == "conjugate_gradient" else _jacobi
-    found = steps(shares, anchor, start.to(anchor.dtype), tolerance, max_steps, on_step or _silent)
-    return found if found.values.dtype == start.dtype else replace(found, values=found.values.to(start.dtype))
+    result = steps(shares, anchor, start.to(anchor.dtype), tolerance, max_steps, on_step or _silent)
+    return result if result.values.dtype == start.dtype else replace(result, values=result.values.to(start.dtype))
 
 
 def _jacobi(shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep) -> Spread:
     z, residual = start, float("inf")
     for step in range(1, max_steps + 1):
-        after = (shares @ z).add_(anchor)
-        residual = _largest(z.sub_(after) if step > 1 else z - after)  # z is not needed again
-        z = after
+        next_z = (shares @ z).add_(anchor)
+        residual = _largest(z.sub_(next_z) if step > 1 else z - next_z)  # z is not needed again
+        z = next_z
         on_step(step, residual)
         if residual <= tolerance:
             return Spread(z, step, residual, True)
@@ -198,13 +198,13 @@ def _conjugate_gradient(
     for step in range(2, max_steps + 1):
         if residual <= tolerance or squared == 0:  # as near as these digits get
             break
-        against = direction - shares @ direction
-        length = squared / _product(direction, against, total)
+        product = direction - shares @ direction
+        length = squared / _product(direction, product, total)
         z.add_(direction, alpha=length)
-        change.sub_(against, alpha=length)
-        before, squared = squared, _product(change, change, total)
+        change.sub_(product, alpha=length)
+        previous, squared = squared, _product(change, change, total)
         residual = _largest(change)
-        direction.mul_(squared / before).add_(change)
+        direction.mul_(squared / previous).add_(change)
         steps = step
         on_step(step, residual)
     residual = _largest((shares @ z).add_(anchor).sub_(z))  # `change` drifts from the truth by rounding
@@ -280,17 +280,17 @@ def solve_strongest(
     eye = sp.eye_array(len(rest), dtype=np.float32)
     halfway = (0.5 * (shares.matrix + eye)).tocsr().astype(np.float32)
     weights = sp.csr_matrix(sp.hstack([halfway, 0.5 * eye], format="csr", dtype=np.float32))  # (n, 2n)
-    excess, own = sp.csr_array(anchor.shape, dtype=np.float32), anchor.sum(axis=1)
+    excess, anchor_sum = sp.csr_array(anchor.shape, dtype=np.float32), anchor.sum(axis=1)
     share, residual = np.ones(len(rest), dtype=np.float32), float("inf")
     for step in range(1, max_steps + 1):
         stacked = sp.csr_matrix(sp.vstack([excess, anchor], format="csr", dtype=np.float32))  # (2n, L)
-        after = sp.csr_array(
+        next_excess = sp.csr_array(
             sp_matmul_topn(weights, stacked, top_n=min(keep, anchor.shape[1]), n_threads=torch.get_num_threads())
         )
-        dropped = halfway @ excess.sum(axis=1) + 0.5 * own - after.sum(axis=1)
+        dropped = halfway @ excess.sum(axis=1) + 0.5 * anchor_sum - next_excess.sum(axis=1)
         share_after = halfway @ share + 0.5 * rest + (dropped if conserve else 0)
-        residual = 2 * max(_largest_entry(after - excess), float(np.abs(share_after - share).max(initial=0)))
-        excess, share = after, share_after
+        residual = 2 * max(_largest_entry(next_excess - excess), float(np.abs(share_after - share).max(initial=0)))
+        excess, share = next_excess, share_after
         (on_step or _silent)(step, residual)
         if residual <= tolerance:
             return Strongest(excess, share, base, step, residual, True)

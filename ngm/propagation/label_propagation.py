@@ -140,9 +140,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             checked = validate_data(self, as_dense(x), reset=False, accept_sparse="csr")
         if sp.issparse(checked) and not sp.issparse(self._near._fit_X):
             checked = checked.toarray()
-        near = self._near.kneighbors(checked, return_distance=False)  # (n, k)
-        nodes, place = np.unique(near, return_inverse=True)
-        mean: NDArray[np.floating] = self.distributions(nodes)[place.reshape(near.shape)].mean(axis=1)
+        neighbors = self._near.kneighbors(checked, return_distance=False)  # (n, k)
+        nodes, inverse = np.unique(neighbors, return_inverse=True)
+        mean: NDArray[np.floating] = self.distributions(nodes)[inverse.reshape(neighbors.shape)].mean(axis=1)
         return mean
 
     def score(self, x: ArrayLike | sp.csr_matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -156,9 +156,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not sp.issparse(values):
             return cast("NDArray[np.floating]", values if nodes is None else values[nodes])
         ids = np.arange(values.shape[0]) if nodes is None else nodes
-        some = cast(sp.csr_array, values)[ids].tocoo()
+        entries = cast(sp.csr_array, values)[ids].tocoo()
         dense: NDArray[np.floating] = self.rest_[ids][:, None] * self.base_
-        dense[some.row, some.col] = some.data
+        dense[entries.row, entries.col] = entries.data
         return dense
 
     def _check(self) -> None:
@@ -181,10 +181,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("fit requires y to be passed, but the target y is None; mark unlabelled nodes with -1")
         if x is None:
-            given = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
-            if not given.ndim:
+            labels = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
+            if not labels.ndim:
                 raise ValueError(f"y is {short_repr(y)}; give a label per node, -1 where unlabelled")
-            return int(given.shape[0])
+            return int(labels.shape[0])
         check_names(x)
         with np.errstate(all="ignore"):  # the look for infinity adds all numbers up
             checked = validate_data(self, as_dense(x), reset=True, accept_sparse="csr", dtype=[np.float32, np.float64])
@@ -197,8 +197,10 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("label propagation got neither a graph nor x to make one of; give graph=")
             x = self._near._fit_X
             dense = x.toarray() if sp.issparse(x) else x
-            few = min(self.k, rows - 1)
-            return knn_graph(dense, few, "euclidean") if few else Graph.from_edges([], num_nodes=rows)
+            num_neighbors = min(self.k, rows - 1)
+            return (
+                knn_graph(dense, num_neighbors, "euclidean") if num_neighbors else Graph.from_edges([], num_nodes=rows)
+            )
         if not isinstance(graph, Graph):
             raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it with Graph.from_edges or the like")
         if graph.num_nodes != rows:
@@ -213,12 +215,12 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve(
         self, equation: System, seeds: Seeds, prior: NDArray[np.float32], solver: Solver, on_step: OnStep | None
     ) -> None:
-        own = equation.label_share[:, None] * seeds.values.toarray() + equation.prior_share[:, None] * prior
-        start = np.broadcast_to(prior, own.shape).copy()
-        start[equation.fixed] = own[equation.fixed]
+        anchor = equation.label_share[:, None] * seeds.values.toarray() + equation.prior_share[:, None] * prior
+        start = np.broadcast_to(prior, anchor.shape).copy()
+        start[equation.fixed] = anchor[equation.fixed]
         spread = solve(
             equation.shares,
-            torch.from_numpy(own),
+            torch.from_numpy(anchor),
             torch.from_numpy(start),
             solver=solver,
             tolerance=self.tolerance,
@@ -235,14 +237,14 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve_strongest(
         self, equation: System, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
     ) -> None:
-        own = scale_rows(seeds.values, equation.label_share)
+        anchor = scale_rows(seeds.values, equation.label_share)
         base, rest = prior, equation.prior_share
         if prior.ndim == 2:  # a prior of each node's own is anchored like a label; what is dropped is spread evenly
-            own = (own + scale_rows(sp.csr_array(prior), rest)).tocsr()
+            anchor = (anchor + scale_rows(sp.csr_array(prior), rest)).tocsr()
             base, rest = np.full(prior.shape[1], 1 / prior.shape[1], dtype=np.float32), np.zeros_like(rest)
-        found = solve_strongest(
+        result = solve_strongest(
             equation.shares,
-            own,
+            anchor,
             rest,
             base,
             keep=min(cast(int, self.keep), len(self.classes_)),
@@ -251,23 +253,23 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_steps=self.max_steps,
             on_step=on_step,
         )
-        values = found.excess
-        values.data = values.data + np.repeat(found.rest, np.diff(values.indptr)) * base[values.indices]
-        self.label_distributions_, self.rest_, self.base_ = values, found.rest, base
-        self.n_iter_, self.residual_, self._converged = found.steps, found.residual, found.converged
+        values = result.excess
+        values.data = values.data + np.repeat(result.rest, np.diff(values.indptr)) * base[values.indices]
+        self.label_distributions_, self.rest_, self.base_ = values, result.rest, base
+        self.n_iter_, self.residual_, self._converged = result.steps, result.residual, result.converged
         if self.task_ == "labels":
-            over: sp.csr_array = values > 0.5
-            self.transduction_ = over.astype(np.int64)
+            above_half: sp.csr_array = values > 0.5
+            self.transduction_ = above_half.astype(np.int64)
             return
         strongest = np.asarray(values.argmax(axis=1)).ravel()
-        unseen = np.asarray(values.max(axis=1).todense()).ravel() < found.rest * base.max()
+        unseen = np.asarray(values.max(axis=1).todense()).ravel() < result.rest * base.max()
         self.transduction_ = self.classes_[np.where(unseen, int(base.argmax()), strongest)]
 
     def _decide(self, values: NDArray[np.floating]) -> NDArray[np.generic]:
         if self.task_ == "labels":
             return (values > 0.5).astype(np.int64)
-        chosen: NDArray[np.generic] = self.classes_[values.argmax(axis=1)]
-        return chosen
+        labels: NDArray[np.generic] = self.classes_[values.argmax(axis=1)]
+        return labels
 
     def _warn(self, seeds: Seeds) -> None:
         """What a user must know of the result."""

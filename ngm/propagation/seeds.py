@@ -59,12 +59,12 @@ def _sparse_seeds(y: sp.csr_array, rows: int) -> Seeds:
     if not labeled.any():
         raise ValueError(f"none of the {rows} rows of y has an entry, so none is labelled; label some")
     sums = np.asarray(y.sum(axis=1)).ravel()
-    off = labeled & ~(np.abs(sums - 1) <= 1e-3)  # true of NaN as well
-    if not off.any() and not (y.data < 0).any():
+    off_one = labeled & ~(np.abs(sums - 1) <= 1e-3)  # true of NaN as well
+    if not off_one.any() and not (y.data < 0).any():
         return Seeds(y, labeled, "soft", np.arange(y.shape[1]))
     if not np.isin(y.data, (0, 1)).all():
-        below = np.repeat(np.arange(rows), np.diff(y.indptr))[y.data < 0]  # rows with an entry below 0
-        row = int(below[0]) if len(below) else int(np.flatnonzero(off)[0])
+        negative_rows = np.repeat(np.arange(rows), np.diff(y.indptr))[y.data < 0]  # rows with an entry below 0
+        row = int(negative_rows[0]) if len(negative_rows) else int(np.flatnonzero(off_one)[0])
         entries = [round(float(e), 3) for e in y.data[y.indptr[row] : y.indptr[row + 1]][:6]]
         raise ValueError(
             f"row {row} of y has entries {entries}; give ones (several labels) or shares that add up to 1 (soft labels)"
@@ -83,21 +83,21 @@ def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
     shares = as_array("prior", prior, "give a share for each class")
     if shares.dtype.kind not in "iufb":
         raise ValueError(f"prior holds {shares.dtype}, not numbers; give a share for each class")
-    given = shares.astype(np.float32)
-    if given.shape not in ((num_classes,), (nodes, num_classes)):
+    values = shares.astype(np.float32)
+    if values.shape not in ((num_classes,), (nodes, num_classes)):
         raise ValueError(
-            f"prior has shape {given.shape}; give ({num_classes},) or ({nodes}, {num_classes}): a share for each of "
+            f"prior has shape {values.shape}; give ({num_classes},) or ({nodes}, {num_classes}): a share for each of "
             f"the {num_classes} classes of y"
         )
-    each = np.atleast_2d(given)
-    wrong = ((each < 0) | (each > 1 + 1e-3) | ~np.isfinite(each)).any(axis=1)
+    rows = np.atleast_2d(values)
+    is_invalid = ((rows < 0) | (rows > 1 + 1e-3) | ~np.isfinite(rows)).any(axis=1)
     if seeds.task != "labels":
-        wrong |= ~(np.abs(each.sum(axis=1) - 1) <= 1e-3)
-    if wrong.any():
-        row = int(wrong.argmax())
-        shown = ", ".join(f"{share:.3g}" for share in each[row][:6])
-        raise ValueError(f"row {row} of prior is [{shown}]; it must hold shares of classes, which add up to 1")
-    return given
+        is_invalid |= ~(np.abs(rows.sum(axis=1) - 1) <= 1e-3)
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
+        listed = ", ".join(f"{share:.3g}" for share in rows[row][:6])
+        raise ValueError(f"row {row} of prior is [{listed}]; it must hold shares of classes, which add up to 1")
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +130,13 @@ def system(
         mu3: Pull of the prior.
     """
     clamped = labeled & (mu1 == math.inf)
-    adrift = ~reached & (mu3 == 0)
+    unreached = ~reached & (mu3 == 0)
     pulls = np.asarray(weight.sum(axis=1), dtype=np.float64).ravel()
     total = np.where(labeled & ~clamped, mu1 if mu1 < math.inf else 0.0, 0.0) + pulls + mu3
-    total[clamped | adrift | (total == 0)] = 1.0
-    inverse = np.where(clamped | adrift, 0.0, 1 / total)
+    total[clamped | unreached | (total == 0)] = 1.0
+    inverse = np.where(clamped | unreached, 0.0, 1 / total)
     label_share = np.where(clamped, 1.0, np.where(labeled, mu1 if mu1 < math.inf else 0.0, 0.0) * inverse)
-    prior_share = np.where(adrift, 1.0, mu3 * inverse)
+    prior_share = np.where(unreached, 1.0, mu3 * inverse)
     return System(
         Shares(scale_rows(weight, inverse), total),
         label_share.astype(weight.dtype),

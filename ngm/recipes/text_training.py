@@ -15,10 +15,10 @@ from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
 from ngm.recipes.soft_labels import soft_labels
 from ngm.rows import Inputs
-from ngm.text.crop_augmentation import Cut
+from ngm.text.crop_augmentation import CroppedTexts
 from ngm.text.ragged import Ragged
 from ngm.text.readers import Reader, Texts
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.word_vectors import WordVectors, document_vectors
 from ngm.text.words import tfidf_rows
@@ -42,11 +42,11 @@ def augmented_texts(
     """
     if reader is None or not isinstance(inputs, Texts) or (thesaurus is None and not cut):
         return inputs
-    rows: Ragged | Rewritten = inputs.rows
+    rows: Ragged | SynonymTexts = inputs.rows
     if thesaurus is not None:
         synonyms = thesaurus if isinstance(thesaurus, Thesaurus) else Thesaurus.read(thesaurus)
-        rows = Rewritten(inputs.strings, synonyms, reader.read, seed)
-    return Cut(rows, cut, seed) if cut else rows
+        rows = SynonymTexts(inputs.strings, synonyms, reader.read, seed)
+    return CroppedTexts(rows, cut, seed) if cut else rows
 
 
 def own_views(inputs: Inputs) -> dict[str, Table]:

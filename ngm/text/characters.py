@@ -47,8 +47,8 @@ def quantize(texts: Iterable[object], length: int = LENGTH) -> Ragged:
 
 def blank_rows(codes: Ragged) -> NDArray[np.int64]:
     """(u,) rows of the texts without a character of the alphabet: to a network they all look the same."""
-    seen = torch.cat([torch.zeros(1, dtype=torch.int64), (codes.values > 0).cumsum(0)])
-    rows: NDArray[np.int64] = np.flatnonzero((seen[codes.offsets].diff() == 0).numpy())
+    num_codes = torch.cat([torch.zeros(1, dtype=torch.int64), (codes.values > 0).cumsum(0)])
+    rows: NDArray[np.int64] = np.flatnonzero((num_codes[codes.offsets].diff() == 0).numpy())
     return rows
 
 
@@ -58,17 +58,17 @@ def _codes(texts: list[str]) -> Iterator[NDArray[np.uint8]]:
         # the texts from last to first, turned round as a whole, are the texts from first to last, each turned round
         joined = "".join(reversed(texts[start : start + _TEXTS_AT_ONCE]))
         if joined.isascii():
-            found = np.frombuffer(joined.encode("ascii").translate(_TABLE), dtype=np.uint8)
+            codes = np.frombuffer(joined.encode("ascii").translate(_TABLE), dtype=np.uint8)
         else:
             points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-            found = np.frombuffer(_TABLE, dtype=np.uint8)[np.minimum(points, 255)]
-        yield np.ascontiguousarray(found[::-1])
+            codes = np.frombuffer(_TABLE, dtype=np.uint8)[np.minimum(points, 255)]
+        yield np.ascontiguousarray(codes[::-1])
 
 
 def _table() -> bytes:
     """Code of each of the first 256 characters; those beyond have that of the last, 0."""
-    place = {character: code for code, character in enumerate(ALPHABET, start=1)}
-    return bytes(place.get(chr(point).lower(), 0) if point < 128 else 0 for point in range(256))
+    code_of = {character: code for code, character in enumerate(ALPHABET, start=1)}
+    return bytes(code_of.get(chr(point).lower(), 0) if point < 128 else 0 for point in range(256))
 
 
 _TABLE = _table()

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from ngm.text.ragged import Ragged, row_numbers
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 
 
-class Cut:
+class CroppedTexts:
     """Leaves out a piece at one end of every text, another in each epoch; an `Indexable`, so a loader takes it as x.
 
     A character network ties what it sees to where it sees it. With pieces left out, the rest of a text moves, and the
@@ -24,11 +24,11 @@ class Cut:
         seed: Same seed, same pieces.
 
     >>> rows = Ragged(torch.arange(1, 9, dtype=torch.uint8), torch.tensor([0, 8]))
-    >>> Cut(rows, share=0.5, seed=0)[[0]].tolist()
+    >>> CroppedTexts(rows, share=0.5, seed=0)[[0]].tolist()
     [[2, 3, 4, 5, 6, 7, 8]]
     """
 
-    def __init__(self, rows: Ragged | Rewritten, share: float = 0.3, seed: int = 0) -> None:
+    def __init__(self, rows: Ragged | SynonymTexts, share: float = 0.3, seed: int = 0) -> None:
         if not 0 <= share < 1:
             raise ValueError(f"share is {share}; it must be at least 0 and below 1")
         self.rows, self.share, self.seed = rows, share, seed
@@ -40,10 +40,10 @@ class Cut:
     def __getitem__(self, nodes: Tensor | slice | Sequence[int]) -> Tensor:
         """(b, longest of these rows as cut) padded with blanks at the end."""
         ids = row_numbers(nodes, len(self))
-        whole, start, length = self.rows[ids], self._start[ids], self._length[ids]
-        place = torch.arange(max(int(length.max()) if len(ids) else 0, 1))
-        moved = whole.gather(1, (start[:, None] + place).clamp_(max=whole.shape[1] - 1))
-        return moved.mul_(place < length[:, None])
+        codes, start, length = self.rows[ids], self._start[ids], self._length[ids]
+        positions = torch.arange(max(int(length.max()) if len(ids) else 0, 1))
+        moved = codes.gather(1, (start[:, None] + positions).clamp_(max=codes.shape[1] - 1))
+        return moved.mul_(positions < length[:, None])
 
     @property
     def lengths(self) -> Tensor:
@@ -52,10 +52,10 @@ class Cut:
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to an epoch; the first is 0."""
-        if isinstance(self.rows, Rewritten):
+        if isinstance(self.rows, SynonymTexts):
             self.rows.set_epoch(epoch)
         rng = np.random.default_rng([self.seed, epoch, 1])
-        whole = self.rows.lengths
-        piece = (torch.from_numpy(rng.random(len(self))) * self.share * whole).long()
+        lengths = self.rows.lengths
+        num_dropped = (torch.from_numpy(rng.random(len(self))) * self.share * lengths).long()
         first = torch.from_numpy(rng.random(len(self)) < 0.5)
-        self._start, self._length = torch.where(first, piece, 0), whole - piece
+        self._start, self._length = torch.where(first, num_dropped, 0), lengths - num_dropped

@@ -12,7 +12,7 @@ from ngm.text.ragged import Ragged, row_numbers
 from ngm.text.thesaurus import Thesaurus
 
 
-class Rewritten:
+class SynonymTexts:
     """Rewrites texts for each epoch and reads them as numbers; an `Indexable`, so a loader takes it as x.
 
     Same seed and epoch, same texts. The texts of an epoch are drawn when first asked for; those that stay as they are

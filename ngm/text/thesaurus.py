@@ -124,7 +124,7 @@ class Thesaurus:
 
     def find(self, texts: Sequence[str]) -> Replaceable:
         """Finds the words that have synonyms; once is enough, however often the texts are rewritten."""
-        texts, lookup = checked_texts(texts), _Lookup(self.synonyms)
+        texts, lookup = checked_texts(texts), _SynonymIndex(self.synonyms)
         start, end, word, offsets = [], [], [], [0]
         for text in texts:
             for match in _WORD.finditer(text):
@@ -168,7 +168,7 @@ class Thesaurus:
         return np.array([len(terms) for terms in self._terms])
 
 
-class _Lookup(dict[str, int]):
+class _SynonymIndex(dict[str, int]):
     """Row of a word in any capitals, or -1; remembers what it has been asked."""
 
     def __init__(self, words: Mapping[str, object]) -> None:

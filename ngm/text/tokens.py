@@ -113,7 +113,7 @@ class Vocabulary:
         Returns:
             n runs of int32, none shorter than 1: a text without tokens is one unknown token.
         """
-        row_of, rows, offsets = _Lookup(self.index), array("i"), array("q", [0])
+        row_of, rows, offsets = _TokenIndex(self.index), array("i"), array("q", [0])
         for text in checked_texts(texts):
             rows.extend([row_of[token] for token in tokens_of(text)[-length:]] or [UNKNOWN])
             offsets.append(len(rows))
@@ -178,7 +178,7 @@ def _counts(texts: list[str]) -> Counter[str]:
     return Counter(chain.from_iterable(map(tokens_of, texts)))
 
 
-class _Lookup(dict[str, int]):
+class _TokenIndex(dict[str, int]):
     """Row of a token, or of the unknown one."""
 
     def __missing__(self, token: str) -> int:

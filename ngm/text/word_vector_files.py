@@ -15,34 +15,34 @@ from numpy.typing import NDArray
 from ngm._arguments import reason
 from ngm.io.files import DAMAGED
 
-_BYTES_AT_ONCE = 1 << 20
-_WIDEST = 1_000_000  # numbers per word; what says more is damaged
+_CHUNK_BYTES = 1 << 20
+_MAX_WIDTH = 1_000_000  # numbers per word; what says more is damaged
 
 
-def read(file: Path, wanted: set[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
+def read(file: Path, selected_words: set[str] | None = None) -> tuple[list[str], NDArray[np.float32]]:
     """Reads (words, (V, d) vectors); the ending of the file's name says how.
 
     Args:
         file: `.npz`; `.bin` or `.bin.gz` for word2vec binary; anything else is text, `.gz` where compressed.
-        wanted: The words to keep; all where None.
+        selected_words: The words to keep; all where None.
     """
     if not file.is_file():
         raise FileNotFoundError(f"cannot find the word vectors {file}; give a text, .bin or .npz file")
     if file.suffix == ".npz":
-        return _read_npz(file, wanted)
+        return _read_npz(file, selected_words)
     packed = file.suffix == ".gz"
-    kept = _Kept(wanted)
+    selected = _SelectedWords(selected_words)
     try:
         with gzip.open(file) if packed else file.open("rb") as stream:
             lines = cast(IO[bytes], stream)
             binary = (file.with_suffix("") if packed else file).suffix == ".bin"
-            width = _read_binary(file, lines, kept) if binary else _read_text(file, lines, kept)
+            width = _read_binary(file, lines, selected) if binary else _read_text(file, lines, selected)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{file} cannot be unpacked ({error}); fetch it again") from None
-    return list(kept.words), np.array(kept.numbers, dtype=np.float32).reshape(-1, width)
+    return list(selected.words), np.array(selected.numbers, dtype=np.float32).reshape(-1, width)
 
 
-class _Kept:
+class _SelectedWords:
     """Words that are wanted, each once, and their numbers one after the other."""
 
     def __init__(self, wanted: set[str] | None) -> None:
@@ -56,16 +56,16 @@ class _Kept:
             self.numbers.extend(numbers)
 
 
-def _read_text(file: Path, lines: IO[bytes], kept: _Kept) -> int:
+def _read_text(file: Path, lines: IO[bytes], selected: _SelectedWords) -> int:
     """Takes a word and its numbers from each line, and returns the width."""
     width = first = promised = 0
-    found = 0
+    num_words = 0
     for number, line in enumerate(lines, start=1):
         fields = line.split(None) if not width else line.rsplit(None, width)  # a word may have spaces in it
         if not fields:
             continue
         if number == 1 and len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
-            promised, width, first = *_promised(file, fields), 1
+            promised, width, first = *_declared_size(file, fields), 1
             continue
         if not width:
             width, first = len(fields) - 1, number
@@ -73,26 +73,28 @@ def _read_text(file: Path, lines: IO[bytes], kept: _Kept) -> int:
                 raise ValueError(f"{file}, line {number}, has no numbers; give a word and its numbers per line")
         count = len(fields) - 1 + (_numbers_at_the_end(fields[0]) if len(fields) > width else 0)
         if count != width:
-            told = f"line {first} says {width}" if promised else f"line {first} has {width}"
-            raise ValueError(f"{file}, line {number}, has {count} numbers and {told}; all words need the same width")
-        found += 1
+            fields_text = f"line {first} says {width}" if promised else f"line {first} has {width}"
+            raise ValueError(
+                f"{file}, line {number}, has {count} numbers and {fields_text}; all words need the same width"
+            )
+        num_words += 1
         word = _decoded(fields[0], file, number)
         try:
-            kept.add(word, map(float, fields[1:]))
+            selected.add(word, map(float, fields[1:]))
         except ValueError as error:
             raise ValueError(f"{file}, line {number}: {error}; give a word and its numbers per line") from None
     if not width:
         raise ValueError(f"{file} is empty; give a word and its numbers per line")
-    if promised and found != promised:
-        raise ValueError(f"{file} says that it has {promised} words and has {found}; it may be cut short")
+    if promised and num_words != promised:
+        raise ValueError(f"{file} says that it has {promised} words and has {num_words}; it may be cut short")
     return width
 
 
-def _promised(file: Path, head: list[bytes]) -> tuple[int, int]:
+def _declared_size(file: Path, head: list[bytes]) -> tuple[int, int]:
     """(number of words, numbers per word) of a first line."""
     width = int(head[1][:20])
-    if not 1 <= width <= _WIDEST:
-        raise ValueError(f"{file} says that its vectors are {width} wide; they are 1 to {_WIDEST:,} wide")
+    if not 1 <= width <= _MAX_WIDTH:
+        raise ValueError(f"{file} says that its vectors are {width} wide; they are 1 to {_MAX_WIDTH:,} wide")
     return int(head[0][:20]), width
 
 
@@ -118,35 +120,35 @@ def _decoded(word: bytes, file: Path, line: int) -> str:
         ) from None
 
 
-def _read_binary(file: Path, stream: IO[bytes], kept: _Kept) -> int:
+def _read_binary(file: Path, stream: IO[bytes], selected: _SelectedWords) -> int:
     """Takes words, each followed by a blank and 4 bytes per number, and returns the width."""
-    head = stream.readline(_BYTES_AT_ONCE).split(None)
+    head = stream.readline(_CHUNK_BYTES).split(None)
     if len(head) != 2 or not (head[0].isdigit() and head[1].isdigit()):
         raise ValueError(f"{file} does not start with its number of words and their width; word2vec's binary form does")
-    promised, width = _promised(file, head)
+    promised, width = _declared_size(file, head)
     buffer, at = b"", 0
-    for found in range(promised):
+    for num_words in range(promised):
         blank = buffer.find(b" ", at)
         while blank < 0 or len(buffer) <= blank + 4 * width:
-            more = stream.read(max(_BYTES_AT_ONCE, 4 * width))
-            if not more:
-                raise ValueError(f"{file} says that it has {promised} words and has {found}; it is cut short")
-            buffer, at = buffer[at:] + more, 0
+            chunk = stream.read(max(_CHUNK_BYTES, 4 * width))
+            if not chunk:
+                raise ValueError(f"{file} says that it has {promised} words and has {num_words}; it is cut short")
+            buffer, at = buffer[at:] + chunk, 0
             blank = buffer.find(b" ")
         word = buffer[at:blank].lstrip(b"\n")  # some writers end each vector with a new line
         numbers = np.frombuffer(buffer, dtype="<f4", count=width, offset=blank + 1)
-        kept.add(word.decode("utf-8", errors="replace"), numbers)  # a word cut in the middle of a letter is common
+        selected.add(word.decode("utf-8", errors="replace"), numbers)  # a word cut in the middle of a letter is common
         at = blank + 1 + 4 * width
     return width
 
 
-def _read_npz(file: Path, wanted: set[str] | None) -> tuple[list[str], NDArray[np.float32]]:
+def _read_npz(file: Path, selected: set[str] | None) -> tuple[list[str], NDArray[np.float32]]:
     try:
         with np.load(file, allow_pickle=False) as arrays:
             missing = {"words", "vectors"} - set(arrays.files)
             if missing:
-                there = ", ".join(sorted(arrays.files)) or "nothing"
-                raise ValueError(f"it holds {there}, not 'words' and 'vectors'")
+                present = ", ".join(sorted(arrays.files)) or "nothing"
+                raise ValueError(f"it holds {present}, not 'words' and 'vectors'")
             words, vectors = [str(word) for word in arrays["words"].reshape(-1)], arrays["vectors"]
     except DAMAGED as error:
         raise ValueError(f"{file} cannot be read as word vectors ({reason(error)}); make it again") from None
@@ -156,7 +158,7 @@ def _read_npz(file: Path, wanted: set[str] | None) -> tuple[list[str], NDArray[n
         raise ValueError(f"{file} holds {len(words)} words and vectors of shape {vectors.shape}; give a row per word")
     rows: dict[str, int] = {}
     for row, word in enumerate(words):
-        if wanted is None or word in wanted:
+        if selected is None or word in selected:
             rows.setdefault(word, row)
     with np.errstate(over="ignore"):  # infinite then, and refused
         return list(rows), vectors[list(rows.values())].astype(np.float32)

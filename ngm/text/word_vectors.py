@@ -33,8 +33,8 @@ class WordVectors:
         if not isinstance(self.words, list | tuple) or not all(isinstance(word, str) for word in self.words):
             raise ValueError(f"words is {short_repr(self.words)}; give a list of strings")
         if not isinstance(self.vectors, np.ndarray) or self.vectors.dtype.kind not in "iufb":
-            found = getattr(self.vectors, "dtype", type(self.vectors).__name__)
-            raise ValueError(f"vectors is of type {found}; give a numpy array of numbers, a row per word")
+            dtype = getattr(self.vectors, "dtype", type(self.vectors).__name__)
+            raise ValueError(f"vectors is of type {dtype}; give a numpy array of numbers, a row per word")
         if self.vectors.ndim != 2 or len(self.vectors) != len(self.words):
             raise ValueError(
                 f"there are {len(self.words)} words and vectors of shape {self.vectors.shape}; give a row per word"
@@ -115,33 +115,33 @@ def document_vectors(
     >>> document_vectors(["Red, red and blue"], words).vectors.round(2).tolist()
     [[0.6700000166893005, 0.33000001311302185]]
     """
-    counts, spoken = _counts(checked_texts(texts), words)
-    known = np.asarray(counts.sum(axis=1)).astype(np.int64)
+    counts, num_words = _counts(checked_texts(texts), words)
+    num_known = np.asarray(counts.sum(axis=1)).astype(np.int64)
     weight = _idf(counts) if idf is True else None if idf is False else _checked_weight(idf, len(words.words))
     if weight is not None:
         counts.data *= weight[counts.indices]
     total = np.asarray(counts.sum(axis=1))
     mean = counts @ words.vectors.astype(np.float32) / np.maximum(total, np.finfo(np.float32).tiny)[:, None]
-    return DocumentVectors(mean.astype(np.float32), int(known.sum()) / max(spoken, 1), known, weight)
+    return DocumentVectors(mean.astype(np.float32), int(num_known.sum()) / max(num_words, 1), num_known, weight)
 
 
 def _counts(texts: list[str], words: WordVectors) -> tuple[sp.csr_array, int]:
     """((n, V) float32 how often each text has each known word, number of words in all texts)."""
-    lookup = _Lookup(words.index)
-    rows, offsets, spoken = array("i"), array("q", [0]), 0
+    lookup = _WordIndex(words.index)
+    rows, offsets, num_words = array("i"), array("q", [0]), 0
     for text in texts:
         spelled = words_of(text)
-        spoken += len(spelled)
+        num_words += len(spelled)
         rows.extend([row for row in map(lookup.__getitem__, spelled) if row >= 0])
         offsets.append(len(rows))
     shape = (len(texts), len(words.words))
     indices = np.frombuffer(rows, dtype=np.int32) if rows else np.zeros(0, dtype=np.int32)
     counts = sp.csr_array((np.ones(len(rows), dtype=np.float32), indices, np.asarray(offsets)), shape=shape)
     counts.sum_duplicates()
-    return counts, spoken
+    return counts, num_words
 
 
-class _Lookup(dict[str, int]):
+class _WordIndex(dict[str, int]):
     """Row of a word, or of its lower case, or -1; remembers what it has been asked."""
 
     def __init__(self, index: dict[str, int]) -> None:
@@ -162,9 +162,9 @@ def _idf(counts: sp.csr_array) -> NDArray[np.float32]:
 
 
 def _checked_weight(weight: NDArray[np.floating], count: int) -> NDArray[np.float32]:
-    given = as_array("idf", weight, f"give True, False, or one weight for each of the {count} words")
-    if given.shape != (count,):
-        raise ValueError(f"idf has shape {given.shape}; give one weight for each of the {count} words")
-    if given.dtype.kind not in "iuf":
-        raise ValueError(f"idf holds {given.dtype}; give one weight for each of the {count} words")
-    return given.astype(np.float32)
+    array = as_array("idf", weight, f"give True, False, or one weight for each of the {count} words")
+    if array.shape != (count,):
+        raise ValueError(f"idf has shape {array.shape}; give one weight for each of the {count} words")
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"idf holds {array.dtype}; give one weight for each of the {count} words")
+    return array.astype(np.float32)

@@ -72,11 +72,11 @@ def checked_texts(texts: Iterable[object]) -> list[str]:
         raise ValueError(f"texts is one text, {_short(texts)}; give a list of texts, one per node")
     if not isinstance(texts, Iterable) or isinstance(texts, Mapping):
         raise ValueError(f"texts is a {type(texts).__name__}; give a list of texts, one per node")
-    found = ["" if _is_missing(text) else text for text in texts]
-    for row, text in enumerate(found):
+    strings = ["" if _is_missing(text) else text for text in texts]
+    for row, text in enumerate(strings):
         if not isinstance(text, str):
             raise ValueError(f"text {row} is {short_repr(text)}, of type {type(text).__name__}; give strings")
-    return [str(text) for text in found]
+    return [str(text) for text in strings]
 
 
 def _is_missing(text: object) -> bool:

@@ -23,10 +23,10 @@ from ngm.recipes.soft_labels import soft_labels
 from ngm.sampling import EdgeLoader
 from ngm.text import WordVectors, document_vectors
 from ngm.text.characters import quantize
-from ngm.text.crop_augmentation import Cut
+from ngm.text.crop_augmentation import CroppedTexts
 from ngm.text.glove import glove
 from ngm.text.ragged import Ragged
-from ngm.text.synonym_augmentation import Rewritten
+from ngm.text.synonym_augmentation import SynonymTexts
 from ngm.text.thesaurus import Thesaurus
 from ngm.training import Epoch, History, seeded, train
 
@@ -37,7 +37,7 @@ BATCH = 128  # labelled articles in a step
 EVERY = 100  # steps between looks at the validation articles, at least
 PATIENCE = 5  # looks without improvement; where texts are cut, accuracy rises for long, and all steps are done
 AVERAGE = 0.998
-_TOGETHER = 256  # articles predicted at once
+_BATCH_ROWS = 256  # articles predicted at once
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class Articles:
     @cached_property
     def nodes(self) -> Ids:
         """Ids of the articles in the graph."""
-        out = np.concatenate([self.validation, self.data.test])
-        return np.setdiff1d(np.arange(len(self.texts)), out)
+        not_training = np.concatenate([self.validation, self.data.test])
+        return np.setdiff1d(np.arange(len(self.texts)), not_training)
 
     @cached_property
     def y(self) -> Ids:
@@ -113,8 +113,8 @@ class Articles:
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Means of the word vectors of the graph's articles, rare words counting more."""
-        words = WordVectors.read(_glove(self.progress))
-        return document_vectors([self.texts[i] for i in self.nodes], words, idf=True).vectors
+        word_vectors = WordVectors.read(_glove(self.progress))
+        return document_vectors([self.texts[i] for i in self.nodes], word_vectors, idf=True).vectors
 
     @cached_property
     def thesaurus(self) -> Thesaurus:
@@ -131,27 +131,27 @@ class Articles:
         """An edge wherever one of two articles is among the other's 5 nearest."""
         return knn_graph(self.vectors, NEIGHBORS, metric="cosine")
 
-    def shown(self, labels: int | None, seed: int) -> Ids:
+    def training_labels(self, labels: int | None, seed: int) -> Ids:
         """(n,) classes of the graph's articles with all but `labels` of them hidden, as many of each class."""
         if labels is None:
             return self.y
-        rng, out = np.random.default_rng([seed, 1]), np.full(len(self.y), -1)
+        rng, y_few = np.random.default_rng([seed, 1]), np.full(len(self.y), -1)
         for label, name in enumerate(self.data.classes):
             ids = np.flatnonzero(self.y == label)
             count = labels // len(self.data.classes)
             if count > len(ids):
                 raise ValueError(f"{count} labelled articles of {name!r} are wanted, and there are {len(ids)}")
-            out[rng.permutation(ids)[:count]] = label
-        return out
+            y_few[rng.permutation(ids)[:count]] = label
+        return y_few
 
     def accuracy(self, network: nn.Module, ids: Ids) -> float:
         """Share of these articles that the network gives their class."""
         network.eval()
         codes = self.codes.take(torch.from_numpy(ids))
-        pieces = torch.split(torch.argsort(codes.lengths, stable=True), _TOGETHER)
+        batches = torch.split(torch.argsort(codes.lengths, stable=True), _BATCH_ROWS)
         with torch.inference_mode():
-            logits = torch.cat([network(codes[piece]) for piece in pieces])
-        order = torch.cat(pieces).numpy()
+            logits = torch.cat([network(codes[batch]) for batch in batches])
+        order = torch.cat(batches).numpy()
         return accuracy(self.data.y[ids][order], logits.argmax(dim=1).numpy())
 
 
@@ -172,7 +172,7 @@ def fitted(
     """
     with seeded(seed):
         network = CharCNN(len(articles.data.classes), method.size)
-    loader, loss = _task(articles, method, articles.shown(labels, seed), seed)
+    loader, loss = _loader_and_loss(articles, method, articles.training_labels(labels, seed), seed)
 
     def evaluate(network: nn.Module) -> Epoch:
         return {"accuracy": articles.accuracy(network, articles.validation)}
@@ -195,18 +195,18 @@ def fitted(
 def scores(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
     """Test accuracy first; then that on validation, and seconds and steps up to the epoch that was kept."""
     network, history, length = fitted(articles, method, labels, seed, steps)
-    spent = history.epochs[: history.best_epoch + 1]
+    epochs_used = history.epochs[: history.best_epoch + 1]
     return {
         "accuracy": articles.accuracy(network, articles.data.test),
-        "validation": float(spent[-1]["validation_accuracy"]),
-        "seconds": sum(epoch["seconds"] for epoch in spent),
-        "steps": float(len(spent) * length),
+        "validation": float(epochs_used[-1]["validation_accuracy"]),
+        "seconds": sum(epoch["seconds"] for epoch in epochs_used),
+        "steps": float(len(epochs_used) * length),
     }
 
 
-def _task(articles: Articles, method: Method, shown: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
+def _loader_and_loss(articles: Articles, method: Method, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
     """What to learn, in batches, and at which cost."""
-    y, labeled = torch.from_numpy(shown), torch.from_numpy(shown >= 0)
+    y, labeled = torch.from_numpy(y_train), torch.from_numpy(y_train >= 0)
     nothing = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
     if method.learn == "labels":
         ids = labeled.nonzero()[:, 0]
@@ -216,8 +216,8 @@ def _task(articles: Articles, method: Method, shown: Ids, seed: int) -> tuple[Ed
     x = _inputs(articles, method, torch.arange(len(y)), seed)
     if method.learn == "soft labels":
         graph = _shuffled(articles.near) if method.shuffled else articles.near
-        soft, told = soft_labels(articles.vectors, y, labeled, graph, len(articles.data.classes))
-        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=told), nothing
+        soft, labeled_soft = soft_labels(articles.vectors, y, labeled, graph, len(articles.data.classes))
+        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=labeled_soft), nothing
     graph = _shuffled(articles.graph) if method.shuffled else articles.graph
     loss = NGMLoss(
         alpha_ll=method.alpha,
@@ -231,13 +231,13 @@ def _task(articles: Articles, method: Method, shown: Ids, seed: int) -> tuple[Ed
     return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
 
 
-def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | Rewritten | Cut:
+def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
     """Texts of some of the graph's articles as they are shown while training."""
-    rows: Ragged | Rewritten = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
+    rows: Ragged | SynonymTexts = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
     if method.thesaurus:
         texts = [articles.texts[articles.nodes[i]] for i in ids.tolist()]
-        rows = Rewritten(texts, articles.thesaurus, quantize, seed)
-    return Cut(rows, method.cut, seed) if method.cut else rows
+        rows = SynonymTexts(texts, articles.thesaurus, quantize, seed)
+    return CroppedTexts(rows, method.cut, seed) if method.cut else rows
 
 
 def _shuffled(graph: Graph) -> Graph:

@@ -72,8 +72,8 @@ def run(
         Test accuracy; and under the metrics "validation", "seconds" and "steps" that on validation articles, and the
         training time and steps up to the weights that were kept.
     """
-    most = _QUICK_STEPS if quick else max(method.steps for method in METHODS.values())
-    return _table(rows or default_rows(quick), (None,), seeds, quick, most, progress, on_seed, kept or Scores())
+    max_steps = _QUICK_STEPS if quick else max(method.steps for method in METHODS.values())
+    return _table(rows or default_rows(quick), (None,), seeds, quick, max_steps, progress, on_seed, kept or Scores())
 
 
 def curve(
@@ -85,9 +85,9 @@ def curve(
     kept: Scores | None = None,
 ) -> Table:
     """The same with 100 to all labels, the other articles unlabelled; see `run`."""
-    points = QUICK_LABELS if quick else LABELS
-    most = _QUICK_STEPS if quick else CURVE_STEPS
-    return _table(rows or CURVE, points, seeds, quick, most, progress, on_seed, kept or Scores())
+    label_counts = QUICK_LABELS if quick else LABELS
+    max_steps = _QUICK_STEPS if quick else CURVE_STEPS
+    return _table(rows or CURVE, label_counts, seeds, quick, max_steps, progress, on_seed, kept or Scores())
 
 
 def default_rows(quick: bool) -> Sequence[str]:
@@ -99,10 +99,10 @@ def plan(choices: Choices) -> Plan:
     """Checks choices of rows, seeds and the curve."""
     rows, seeds, quick = choices.rows, choices.seeds, choices.quick
     check(rows or ())
-    chosen = curve if choices.curve else run
+    table_function = curve if choices.curve else run
     return Plan(
         count(rows, seeds, quick, choices.curve),
-        lambda progress, on_seed, scores: chosen(rows, seeds, quick, progress, on_seed, scores),
+        lambda progress, on_seed, scores: table_function(rows, seeds, quick, progress, on_seed, scores),
     )
 
 
@@ -117,9 +117,9 @@ def check(rows: Sequence[str]) -> None:
 
 def count(rows: Sequence[str] | None, seeds: int, quick: bool, points: bool = False) -> int:
     """How many times `on_seed` will be called, at most; `points` is for the curve."""
-    chosen = rows or (CURVE if points else default_rows(quick))
-    once = sum(_seeds(METHODS[key], seeds, quick) for key in chosen)
-    return once * (len(QUICK_LABELS if quick else LABELS) if points else 1)
+    keys = rows or (CURVE if points else default_rows(quick))
+    seeds_per_point = sum(_seeds(METHODS[key], seeds, quick) for key in keys)
+    return seeds_per_point * (len(QUICK_LABELS if quick else LABELS) if points else 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,33 +155,33 @@ class Cell:
 
 def _table(
     rows: Sequence[str],
-    points: Sequence[int | None],
+    label_counts: Sequence[int | None],
     seeds: int,
     quick: bool,
-    most: int,
+    max_steps: int,
     progress: Progress | None,
     on_seed: Callable[[str], None],
-    kept: Scores,
+    cache: Scores,
 ) -> Table:
     check(rows)
     articles = Articles(load("ag_news", progress), progress)
-    done: list[Row] = []
-    notes = [f"data: {articles.data.note}", *_notes(articles, rows, most)]
+    table_rows: list[Row] = []
+    notes = [f"data: {articles.data.note}", *_notes(articles, rows, max_steps)]
     for key in rows:
         method = METHODS[key]
-        missing = _missing(method)
-        if missing:
-            notes.append(f"{method.name} is left out: {missing}")
+        reason = _missing(method)
+        if reason:
+            notes.append(f"{method.name} is left out: {reason}")
             continue
-        steps = min(method.steps, most)
-        for labels in points:
-            cell, found = Cell(method, articles, labels, steps), []
-            told = f"{labels:,} labels" if labels else "all labels"
+        steps = min(method.steps, max_steps)
+        for labels in label_counts:
+            cell, scores = Cell(method, articles, labels, steps), []
+            labels_text = f"{labels:,} labels" if labels else "all labels"
             for seed in range(_seeds(method, seeds, quick)):
-                found.append(kept.get(_of(articles.data.note, method, labels, seed, steps), cell, seed))
-                on_seed(f"{method.name}, {told}")
-            done += _rows(method, labels or int((articles.y >= 0).sum()), found)
-    return Table("ag-news", done, notes)
+                scores.append(cache.get(_cache_key(articles.data.note, method, labels, seed, steps), cell, seed))
+                on_seed(f"{method.name}, {labels_text}")
+            table_rows += _rows(method, labels or int((articles.y >= 0).sum()), scores)
+    return Table("ag-news", table_rows, notes)
 
 
 def _seeds(method: Method, seeds: int, quick: bool) -> int:
@@ -199,7 +199,7 @@ def _missing(method: Method) -> str:
     return ""
 
 
-def _of(data: str, method: Method, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
+def _cache_key(data: str, method: Method, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
     """What tells a score from others."""
     return {
         "table": "ag-news",
@@ -212,9 +212,9 @@ def _of(data: str, method: Method, labels: int | None, seed: int, steps: int) ->
     }
 
 
-def _rows(method: Method, labels: int, found: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: Method, labels: int, scores: Sequence[Score]) -> Iterator[Row]:
     for metric in ("accuracy", "validation", "seconds", "steps"):
-        values = [replace(score, value=score.metrics[metric]) for score in found]
+        values = [replace(score, value=score.metrics[metric]) for score in scores]
         yield summary(
             values,
             method=method.name,
@@ -226,12 +226,12 @@ def _rows(method: Method, labels: int, found: Sequence[Score]) -> Iterator[Row]:
         )
 
 
-def _notes(articles: Articles, rows: Sequence[str], most: int) -> Iterator[str]:
+def _notes(articles: Articles, rows: Sequence[str], max_steps: int) -> Iterator[str]:
     yield (
         f"{len(articles.validation):,} of the training articles choose the epoch; they are not learned from, and "
         "neither they nor the test articles are in the graph"
     )
-    budget = ", ".join(f"{METHODS[key].name} {min(METHODS[key].steps, most):,}" for key in rows)
+    budget = ", ".join(f"{METHODS[key].name} {min(METHODS[key].steps, max_steps):,}" for key in rows)
     yield f"steps of {BATCH} articles at most: {budget}; fewer where validation does not improve and texts are not cut"
     yield "the paper's figures are with all 120,000 articles and 111,469 unlabelled ones: not comparable with a part"
     if any(METHODS[key].size == _ONCE for key in rows):

@@ -73,7 +73,7 @@ class Bloggers:
         """(n, 256) of the same matrix."""
         return inputs.netmf(self.graph, 256)
 
-    def shown(self, labeled: Ids) -> NDArray[np.float32]:
+    def training_labels(self, labeled: Ids) -> NDArray[np.float32]:
         """(n, L) labels of the nodes `labeled`, -1 elsewhere."""
         y = np.full(self.data.y.shape, -1, dtype=np.float32)
         y[labeled] = self.data.y[labeled]
@@ -110,7 +110,7 @@ def linear(vectors: str) -> Scorer:
 
     def scores(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         x: Floats = getattr(bloggers, vectors)
-        return LinearOneVsRest().fit(x, bloggers.shown(labeled)).decision_function(x)
+        return LinearOneVsRest().fit(x, bloggers.training_labels(labeled)).decision_function(x)
 
     return scores
 
@@ -139,25 +139,25 @@ class Networks:
 
     def __call__(self, bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         """(n, L) logits."""
-        truth, labels = bloggers.data.y[labeled], bloggers.data.y.shape[1]
+        y_train, labels = bloggers.data.y[labeled], bloggers.data.y.shape[1]
         loss = NGMLoss(
             alpha_ll=self.alpha,
             alpha_lu=self.alpha,
             alpha_uu=self.alpha,
             distance=separate(l2, labels),
-            cost=weighted_bce(truth, self.balance),
+            cost=weighted_bce(y_train, self.balance),
             scaling="mean",
         )
         loader = EdgeLoader(
             bloggers.rows,
-            bloggers.shown(labeled),
+            bloggers.training_labels(labeled),
             bloggers.graph if self.alpha else None,
             batch_size=self.batch_size if self.alpha else self.batch_size // 4,
             seed=seed,
             labels="every_batch",
         )
-        share = len(labeled) / bloggers.graph.num_nodes
-        steps = self.steps[(share > 0.3) + (share > 0.6)]
+        labeled_fraction = len(labeled) / bloggers.graph.num_nodes
+        steps = self.steps[(labeled_fraction > 0.3) + (labeled_fraction > 0.6)]
         with seeded(seed):
             network = OneVsRest(bloggers.graph.num_nodes, labels)
         train(
@@ -175,20 +175,20 @@ class Networks:
             return torch.cat([network(take_rows(bloggers.rows, part)) for part in parts]).numpy()
 
 
-def weighted_bce(truth: NDArray[np.int64], balance: float) -> NodeCost:
+def weighted_bce(y_true: NDArray[np.int64], balance: float) -> NodeCost:
     """Cross-entropy of each label by itself, in which rare positives count for more; a label's weights average to 1.
 
     Args:
-        truth: (l, L) labels of the training nodes.
+        y_true: (l, L) labels of the training nodes.
         balance: See `Networks`.
     """
-    share = torch.from_numpy(truth.mean(axis=0)).float().clamp(1 / len(truth), 1 - 1 / len(truth))  # (L,)
-    positive = ((1 - share) / share) ** balance
-    negative = 1 / (positive * share + 1 - share)
+    frequency = torch.from_numpy(y_true.mean(axis=0)).float().clamp(1 / len(y_true), 1 - 1 / len(y_true))  # (L,)
+    positive = ((1 - frequency) / frequency) ** balance
+    negative = 1 / (positive * frequency + 1 - frequency)
 
     def cost(logits: Tensor, y: Tensor) -> Tensor:
-        each = F.binary_cross_entropy_with_logits(logits, y, reduction="none")
-        return (each * torch.where(y > 0.5, positive * negative, negative)).sum(dim=1)
+        loss = F.binary_cross_entropy_with_logits(logits, y, reduction="none")
+        return (loss * torch.where(y > 0.5, positive * negative, negative)).sum(dim=1)
 
     return cost
 
@@ -229,7 +229,7 @@ class Joint:
             seed=seed,
         )
         graph = bloggers.graph if self.alpha else None
-        network.fit(x, bloggers.shown(labeled).astype(np.int64), graph=graph)
+        network.fit(x, bloggers.training_labels(labeled).astype(np.int64), graph=graph)
         p = np.clip(network.predict_proba(x).astype(np.float64), 1e-12, 1 - 1e-12)
         return np.log(p / (1 - p))
 

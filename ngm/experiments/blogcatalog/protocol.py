@@ -64,22 +64,24 @@ def run(
     """
     columns = shares or percent(quick)
     check(rows, columns)
-    bloggers, kept, notes = Bloggers(load("blogcatalog", progress)), scores or Scores(), list(_NOTES)
-    done: list[Row] = []
+    bloggers, cache, notes = Bloggers(load("blogcatalog", progress)), scores or Scores(), list(_NOTES)
+    table_rows: list[Row] = []
     for key in rows:
         method = METHODS[key]
         if method.package and importlib.util.find_spec(method.package) is None:
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
         for share in columns:
-            cell, found = Cell(method, bloggers, share), []
+            cell, cell_scores = Cell(method, bloggers, share), []
             for seed in range(2 if quick else seeds):
-                found.append(kept.get(_of(key, share, seed), cell, seed))
+                cell_scores.append(cache.get(_cache_key(key, share, seed), cell, seed))
                 on_seed(f"{method.name}, {share} %")
-            done += _rows(method, share, found)
+            table_rows += _rows(method, share, cell_scores)
             if len(method.candidates) > 1:
-                notes.append(f"{method.name}, {share} %: validation chose {_counted(s.chosen for s in found)}")
-    return Table("blogcatalog", done, notes)
+                notes.append(
+                    f"{method.name}, {share} %: validation chose {_count_candidates(s.chosen for s in cell_scores)}"
+                )
+    return Table("blogcatalog", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -141,25 +143,32 @@ class Cell:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # labels without a positive among the training nodes and the like
             ids, guesses = self._held_out(labeled, seed)
-            best = max(guesses, key=lambda words: _reachable(y[ids], guesses[words]))
-            logits = self.method.candidates[best](self.bloggers, labeled, seed)[test]
-        thresholds = {"fixed": np.zeros(y.shape[1]), "chosen": best_thresholds(y[ids], guesses[best]), None: None}
-        found = {
-            _name(metric, protocol, which): function(y[test], logits, average, protocol, thresholds[which])
-            for protocol, which in _COLUMNS
+            best_candidate = max(guesses, key=lambda candidate: _reachable(y[ids], guesses[candidate]))
+            logits = self.method.candidates[best_candidate](self.bloggers, labeled, seed)[test]
+        thresholds = {
+            "fixed": np.zeros(y.shape[1]),
+            "chosen": best_thresholds(y[ids], guesses[best_candidate]),
+            None: None,
+        }
+        metrics = {
+            _name(metric, protocol, threshold): function(y[test], logits, average, protocol, thresholds[threshold])
+            for protocol, threshold in _COLUMNS
             for metric, function, average in _METRICS
         }
-        return found, best
+        return metrics, best_candidate
 
     def _held_out(self, labeled: Ids, seed: int) -> tuple[Ids, dict[str, Floats]]:
         """Nodes held out of the training nodes, and every candidate's scores of them."""
         folds = self.method.folds
         order = np.random.default_rng([seed, 1]).permutation(labeled)
         parts = np.array_split(order, _HELD_OUT if folds == 1 else folds)[:folds]
-        scored = {
-            words: [self._fold(c, labeled, p, seed) for p in parts] for words, c in self.method.candidates.items()
+        fold_scores = {
+            candidate: [self._fold(c, labeled, p, seed) for p in parts]
+            for candidate, c in self.method.candidates.items()
         }
-        return np.concatenate(parts), {words: np.concatenate(found) for words, found in scored.items()}
+        return np.concatenate(parts), {
+            candidate: np.concatenate(candidate_scores) for candidate, candidate_scores in fold_scores.items()
+        }
 
     def _fold(self, candidate: Scorer, labeled: Ids, part: Ids, seed: int) -> Floats:
         return candidate(self.bloggers, np.setdiff1d(labeled, part), seed)[part]
@@ -174,16 +183,16 @@ def _name(metric: str, protocol: str, threshold: str | None) -> str:
     return " ".join(part for part in (metric, protocol, threshold) if part)
 
 
-def _of(method: str, share: int, seed: int) -> dict[str, str | int]:
+def _cache_key(method: str, share: int, seed: int) -> dict[str, str | int]:
     """What tells a score from others."""
     return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:
-    for protocol, which in _COLUMNS:
+def _rows(method: Method, share: int, cell_scores: Sequence[Score]) -> Iterator[Row]:
+    for protocol, threshold in _COLUMNS:
         for metric, _, _ in _METRICS:
-            values = [replace(score, value=score.metrics[_name(metric, protocol, which)]) for score in found]
-            as_in_paper = (metric, protocol, which) == ("macro_f1", "independent", "fixed")
+            values = [replace(score, value=score.metrics[_name(metric, protocol, threshold)]) for score in cell_scores]
+            as_in_paper = (metric, protocol, threshold) == ("macro_f1", "independent", "fixed")
             row = summary(
                 values,
                 method=method.name,
@@ -191,14 +200,15 @@ def _rows(method: Method, share: int, found: Sequence[Score]) -> Iterator[Row]:
                 metric=metric,
                 paper=method.published.get(share) if as_in_paper else None,
             )
-            yield replace(row, protocol=protocol, threshold=which)
+            yield replace(row, protocol=protocol, threshold=threshold)
 
 
-def _counted(words: Iterator[str]) -> str:
+def _count_candidates(candidates: Iterator[str]) -> str:
     """`alpha = 0.1 (7), alpha = 0.01 (3)`."""
-    listed = list(words)
+    listed = list(candidates)
     return ", ".join(
-        f"{word} ({listed.count(word)})" for word in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
+        f"{candidate} ({listed.count(candidate)})"
+        for candidate in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
     )
 
 

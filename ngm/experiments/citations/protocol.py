@@ -57,22 +57,22 @@ def run(
         Test accuracies.
     """
     check(rows, dataset)
-    data, kept = load(dataset, progress), scores or Scores()
-    done, notes = [], _notes(data)
+    data, cache = load(dataset, progress), scores or Scores()
+    table_rows, notes = [], _notes(data)
     for key, setting in cells(rows, settings):
         method, cell = METHODS[key], Cell(METHODS[key], data, setting)
         if method.package and importlib.util.find_spec(method.package) is None:
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
-        found = []
+        cell_scores = []
         for seed in seed_numbers(method, seeds, quick):
-            found.append(kept.get(_of("pubmed", dataset, key, setting, seed), cell, seed))
+            cell_scores.append(cache.get(_cache_key("pubmed", dataset, key, setting, seed), cell, seed))
             on_seed(method.name)
-        done.append(_row(method, setting, found, dataset))
+        table_rows.append(_row(method, setting, cell_scores, dataset))
         if len(method.candidates) > 1:
-            notes.append(f"{method.name}, {setting}: of its candidates validation chose {found[0].chosen}")
-    notes += _differences(rows, done, dataset)
-    return Table("pubmed", done, notes)
+            notes.append(f"{method.name}, {setting}: of its candidates validation chose {cell_scores[0].chosen}")
+    notes += _differences(rows, table_rows, dataset)
+    return Table("pubmed", table_rows, notes)
 
 
 def curve(
@@ -99,22 +99,22 @@ def curve(
     for key in rows:
         if "inductive" not in METHODS[key].settings:
             raise ValueError(f"row {key!r} cannot predict nodes outside the graph; leave it out of the curve")
-    data, kept, done = load(dataset, progress), scores or Scores(), []
+    data, cache, table_rows = load(dataset, progress), scores or Scores(), []
     for key in rows:
         method = METHODS[key]
         for number in LABELS_PER_CLASS:
-            found = []
+            cell_scores = []
             for seed in range(2 if quick else seeds):
                 cell = Cell(method, data, "inductive", number, draw=seed)
-                found.append(kept.get(_of("pubmed-curve", dataset, key, str(number), seed), cell, seed))
+                cell_scores.append(cache.get(_cache_key("pubmed-curve", dataset, key, str(number), seed), cell, seed))
                 on_seed(method.name)
-            done.append(_row(method, "inductive", found, dataset, labels=number * len(data.classes)))
+            table_rows.append(_row(method, "inductive", cell_scores, dataset, labels=number * len(data.classes)))
     notes = [
         f"{dataset}, test nodes out of the graph; labels per class {', '.join(map(str, LABELS_PER_CLASS))}, drawn from "
         "the public seeds, a new draw for every seed, the same for every method",
         "the 500 validation nodes keep their role, which is generous where labels are few, and the same for all rows",
     ]
-    return Table("pubmed-curve", done, notes)
+    return Table("pubmed-curve", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -173,25 +173,25 @@ def inductive(data: Dataset) -> tuple[Graph, NDArray[np.int64]]:
     if data.graph is None:
         raise ValueError(f"data set {data.name!r} has no graph")
     y = np.full(len(data.y), -1)
-    for known in (data.train, data.validation):
-        y[known] = data.y[known]
+    for labeled_nodes in (data.train, data.validation):
+        y[labeled_nodes] = data.y[labeled_nodes]
     return data.graph.without(data.test), y
 
 
-def _of(table: str, dataset: str, method: str, setting: str, seed: int) -> dict[str, JSON]:
+def _cache_key(table: str, dataset: str, method: str, setting: str, seed: int) -> dict[str, JSON]:
     """What tells a score from others."""
     names = {"table": table, "dataset": dataset, "method": method, "setting": setting}
     return {**names, "seed": seed, "code": code_digest(__name__)}
 
 
-def _row(method: Method, setting: Setting, found: list[Score], dataset: str, labels: int | None = None) -> Row:
+def _row(method: Method, setting: Setting, cell_scores: list[Score], dataset: str, labels: int | None = None) -> Row:
     published = method.published.get(dataset) if setting == method.column and labels is None else None
-    return summary(found, method=method.name, setting=setting, paper=published, dataset=dataset, labels=labels)
+    return summary(cell_scores, method=method.name, setting=setting, paper=published, dataset=dataset, labels=labels)
 
 
 def _notes(data: Dataset) -> list[str]:
-    shown = view(data, "inductive")
-    kinds = np.bincount(2 - (shown.y >= 0)[shown.graph.edges.numpy()].sum(axis=1), minlength=3)
+    inductive_view = view(data, "inductive")
+    kinds = np.bincount(2 - (inductive_view.y >= 0)[inductive_view.graph.edges.numpy()].sum(axis=1), minlength=3)
     return [
         f"inductive: test nodes and their edges are absent, which leaves {kinds[0]:,} LL, {kinds[1]:,} LU and "
         f"{kinds[2]:,} UU edges; transductive: they are unlabelled nodes of the graph",
@@ -203,13 +203,13 @@ def _notes(data: Dataset) -> list[str]:
     ]
 
 
-def _differences(rows: Sequence[str], done: Sequence[Row], dataset: str) -> list[str]:
+def _differences(rows: Sequence[str], table_rows: Sequence[Row], dataset: str) -> list[str]:
     """Why a figure is more than 2 points from the published one."""
-    why = {METHODS[key].name: METHODS[key].why for key in rows}
+    reasons = {METHODS[key].name: METHODS[key].why for key in rows}
     unknown = "the reason is not known"
     return [
         f"{row.method}, {100 * (row.mean - row.paper):+.1f} points against the published: "
-        f"{why[row.method].get(dataset, unknown)}"
-        for row in done
+        f"{reasons[row.method].get(dataset, unknown)}"
+        for row in table_rows
         if row.paper is not None and abs(row.mean - row.paper) > 0.02
     ]

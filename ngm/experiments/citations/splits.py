@@ -25,22 +25,22 @@ class View:
         y: (n,) classes of the seeds, -1 elsewhere.
         graph: Graph on n nodes.
         validation: (v,) ids of validation nodes among the n.
-        truth: (v,) their classes.
+        y_validation: (v,) their classes.
         x_test: Rows of the test nodes.
         y_test: Their classes.
         test: Their ids among the n, where they are in the graph.
-        every: (n,) classes of all nodes but those of validation and test, for the ceiling; -1 there.
+        y_all: (n,) classes of all nodes but those of validation and test, for the ceiling; -1 there.
     """
 
     x: sp.csr_matrix
     y: NDArray[np.int64]
     graph: Graph
     validation: NDArray[np.int64]
-    truth: NDArray[np.int64]
+    y_validation: NDArray[np.int64]
     x_test: sp.csr_matrix
     y_test: NDArray[np.int64]
     test: NDArray[np.int64] | None
-    every: NDArray[np.int64]
+    y_all: NDArray[np.int64]
 
 
 def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: int = 0, choosing: bool = False) -> View:
@@ -57,24 +57,24 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
     if data.graph is None:
         raise ValueError(f"data set {data.name!r} has no graph")
     nodes = np.arange(len(data.y))
-    scored = data.validation if choosing else data.test
-    gone = np.concatenate([data.test, scored]) if setting == "inductive" else data.test[:0]
-    kept = np.setdiff1d(nodes, gone)
-    shown = data.y[data.train] if per_class is None else few_labels(data.y[data.train], per_class, seed)
+    test = data.validation if choosing else data.test
+    removed = np.concatenate([data.test, test]) if setting == "inductive" else data.test[:0]
+    remaining = np.setdiff1d(nodes, removed)
+    y_train = data.y[data.train] if per_class is None else few_labels(data.y[data.train], per_class, seed)
     y = np.full(len(nodes), -1)
-    y[data.train] = shown
-    every = data.y.copy()
-    every[np.concatenate([data.validation, data.test])] = -1
+    y[data.train] = y_train
+    y_all = data.y.copy()
+    y_all[np.concatenate([data.validation, data.test])] = -1
     return View(
-        x=data.x[kept],
-        y=y[kept],
-        graph=data.graph.subgraph(kept) if setting == "inductive" else data.graph,
-        validation=np.flatnonzero(np.isin(kept, data.validation)),
-        truth=data.y[np.intersect1d(kept, data.validation)],
-        x_test=data.x[scored],
-        y_test=data.y[scored],
-        test=None if setting == "inductive" else scored,
-        every=every[kept],
+        x=data.x[remaining],
+        y=y[remaining],
+        graph=data.graph.subgraph(remaining) if setting == "inductive" else data.graph,
+        validation=np.flatnonzero(np.isin(remaining, data.validation)),
+        y_validation=data.y[np.intersect1d(remaining, data.validation)],
+        x_test=data.x[test],
+        y_test=data.y[test],
+        test=None if setting == "inductive" else test,
+        y_all=y_all[remaining],
     )
 
 
@@ -97,50 +97,50 @@ class Cell:
     draw: int = 0
 
     @cached_property
-    def shown(self) -> View:
+    def method_view(self) -> View:
         """The data as the method sees it."""
         return view(self.data, self.setting, self.per_class, self.draw)
 
     @cached_property
-    def picked(self) -> tuple[str, Make]:
+    def best_candidate(self) -> tuple[str, Make]:
         """The candidate that is best on the validation nodes with seed 0: its settings in words, and how to make it."""
         if len(self.method.candidates) == 1:
             return next(iter(self.method.candidates.items()))
-        shown = self._choosing()
-        right = {
-            words: self._accuracy(self._fitted(make, shown, seed=0), shown)
-            for words, make in self.method.candidates.items()
+        choice_view = self._choice_view()
+        accuracies = {
+            settings: self._accuracy(self._fitted(make, choice_view, seed=0), choice_view)
+            for settings, make in self.method.candidates.items()
         }
-        best = max(right, key=lambda words: right[words])
+        best = max(accuracies, key=lambda settings: accuracies[settings])
         return best, self.method.candidates[best]
 
     def prepare(self) -> None:
         """Makes the view, and chooses among the candidates."""
-        _ = self.shown, self.picked
+        _ = self.method_view, self.best_candidate
 
-    def _choosing(self) -> View:
+    def _choice_view(self) -> View:
         """The view to choose settings on. One that stops by the validation nodes needs them in the graph for that."""
         if not self.method.stops:
             return view(self.data, self.setting, self.per_class, self.draw, choosing=True)
-        ids = self.shown.validation
-        return replace(self.shown, x_test=self.shown.x[ids], y_test=self.shown.truth, test=ids)
+        ids = self.method_view.validation
+        return replace(self.method_view, x_test=self.method_view.x[ids], y_test=self.method_view.y_validation, test=ids)
 
     def score(self, seed: int) -> tuple[float, str]:
         """(accuracy on the test nodes, settings in words)."""
-        words, make = self.picked
-        return self._accuracy(self._fitted(make, self.shown, seed), self.shown), words
+        settings, make = self.best_candidate
+        return self._accuracy(self._fitted(make, self.method_view, seed), self.method_view), settings
 
-    def _accuracy(self, fitted: Estimator, shown: View) -> float:
-        found = fitted.transduction_[shown.test] if self.method.reads else fitted.predict(shown.x_test)
-        return accuracy(shown.y_test, found)
+    def _accuracy(self, fitted: Estimator, view_: View) -> float:
+        predictions = fitted.transduction_[view_.test] if self.method.reads else fitted.predict(view_.x_test)
+        return accuracy(view_.y_test, predictions)
 
-    def _fitted(self, make: Make, shown: View, seed: int) -> Estimator:
-        estimator, y = make(seed), shown.every if self.method.ceiling else shown.y
+    def _fitted(self, make: Make, view_: View, seed: int) -> Estimator:
+        estimator, y = make(seed), view_.y_all if self.method.ceiling else view_.y
         if self.method.stops:
             y = y.copy()
-            y[shown.validation] = shown.truth
+            y[view_.validation] = view_.y_validation
             owner = getattr(estimator, "estimator", estimator)  # the network inside self-training
-            owner.set_params(validation=shown.validation)
+            owner.set_params(validation=view_.validation)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # components without a seed and the like are the data's own
-            return estimator.fit(shown.x, y, graph=shown.graph)
+            return estimator.fit(view_.x, y, graph=view_.graph)

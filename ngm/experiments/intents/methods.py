@@ -82,7 +82,7 @@ class Messages:
             return text_graph(self.part(self.data.train), NEIGHBORS, vectors=self.words[0])
 
     @cached_property
-    def priors(self) -> dict[tuple[Taught, bytes], NDArray[np.float32]]:
+    def priors(self) -> dict[tuple[PropagatedTargets, bytes], NDArray[np.float32]]:
         """What linear models say of training messages, by model and labels: rows and seeds with the same share it."""
         return {}
 
@@ -93,7 +93,7 @@ class Messages:
             torch.from_numpy(name)[self.graph.edges], self.graph.weight, num_nodes=self.graph.num_nodes
         )
 
-    def shown(self, seed: int) -> Ids:
+    def training_labels(self, seed: int) -> Ids:
         """(t,) intents of the training messages, -1 where they are hidden."""
         y = self.data.y[self.data.train]
         return y if self.per_class is None else few_labels(y, self.per_class, seed)
@@ -149,7 +149,7 @@ def random_order(messages: Messages, seed: int) -> Scored:
 
 def by_frequency(messages: Messages, seed: int) -> Scored:
     """Ranks the intents by how many training messages have them."""
-    y = messages.shown(seed)
+    y = messages.training_labels(seed)
     share = np.bincount(y[y >= 0], minlength=len(messages.data.classes)) / (y >= 0).sum()
     return Scored(*(np.tile(share, (len(ids), 1)) for ids in (messages.data.validation, messages.data.test)))
 
@@ -168,7 +168,7 @@ class Linear:
 
     def __call__(self, messages: Messages, seed: int) -> Scored:
         """Learns from the labelled messages alone; how rare a run is, from all training messages."""
-        y = messages.shown(seed)
+        y = messages.training_labels(seed)
         x, rows = self.rows(messages)
         model = self.fitted(x[y >= 0], y[y >= 0])
         parts = (messages.part(ids) for ids in (messages.data.validation, messages.data.test))
@@ -193,11 +193,11 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Taught:
+class PropagatedTargets:
     """Targets by the paper's Eq. 2: label propagation over the graph, a linear model on runs of tokens as its prior.
 
-    Labelled messages get the prior from models that were not shown their label, so that it tells more than the label.
-    The weight of the neighbours is the one that tells most of labels that are held out; 0 where they tell nothing.
+    Labelled messages get the prior from models that did not see their label, so that it adds to the label.
+    The weight of the neighbours is the one with the best held-out rank; 0 where neighbours do not help.
 
     Args:
         mu1: Weight of a message's own label.
@@ -214,49 +214,49 @@ class Taught:
     folds: int = 5
 
     def targets(self, messages: Messages, graph: Graph, seed: int) -> Tensor:
-        """(t, C) shares of the intents for every training message."""
-        y = messages.shown(seed)
-        known = self, y.tobytes()
-        if known not in messages.priors:
-            messages.priors[known] = self.held_out(messages, y)
-        prior = messages.priors[known]
-        mu2 = max(self.mu2, key=lambda mu2: self._foresight(graph, y, prior, mu2))
+        """(t, C) soft labels of every training message."""
+        y = messages.training_labels(seed)
+        cache_key = self, y.tobytes()
+        if cache_key not in messages.priors:
+            messages.priors[cache_key] = self.held_out(messages, y)
+        prior = messages.priors[cache_key]
+        mu2 = max(self.mu2, key=lambda mu2: self._held_out_rank(graph, y, prior, mu2))
         return torch.from_numpy(self.propagated(graph, y, prior, mu2))
 
     def held_out(self, messages: Messages, y: Ids) -> NDArray[np.float32]:
-        """(t, C) what the linear model says of every training message when its label is hidden."""
+        """(t, C) class probabilities of every training message by linear models that did not see its label."""
         x, _ = self.prior.rows(messages)
-        out: NDArray[np.float32] = self.prior.fitted(x[y >= 0], y[y >= 0]).predict_proba(x).astype(np.float32)
-        for shown, hidden in self._parts(y):
-            out[hidden] = self.prior.fitted(x[shown], y[shown]).predict_proba(x[hidden])
-        return out
+        proba: NDArray[np.float32] = self.prior.fitted(x[y >= 0], y[y >= 0]).predict_proba(x).astype(np.float32)
+        for visible, hidden in self._folds(y):
+            proba[hidden] = self.prior.fitted(x[visible], y[visible]).predict_proba(x[hidden])
+        return proba
 
     def propagated(self, graph: Graph, y: Ids, prior: NDArray[np.float32], mu2: float) -> NDArray[np.float32]:
         """(t, C) the solution of Eq. 2 for one weight of the neighbours."""
         if mu2 == 0:
             label = np.eye(prior.shape[1], dtype=np.float32)[y]
-            own = np.where(y >= 0, self.mu1 / (self.mu1 + self.mu3), 0.0).astype(np.float32)[:, None]
-            return own * label + (1 - own) * prior
+            label_share = np.where(y >= 0, self.mu1 / (self.mu1 + self.mu3), 0.0).astype(np.float32)[:, None]
+            return label_share * label + (1 - label_share) * prior
         equation = LabelPropagation(mu1=self.mu1, mu2=mu2, mu3=self.mu3, prior=prior, tolerance=1e-3)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # messages that no label reaches get the prior
-            found: NDArray[np.float32] = equation.fit(None, y, graph=graph).label_distributions_
-        return found
+            proba: NDArray[np.float32] = equation.fit(None, y, graph=graph).label_distributions_
+        return proba
 
-    def _foresight(self, graph: Graph, y: Ids, prior: NDArray[np.float32], mu2: float) -> float:
-        """Mean reciprocal rank of labels that Eq. 2 is not told."""
+    def _held_out_rank(self, graph: Graph, y: Ids, prior: NDArray[np.float32], mu2: float) -> float:
+        """Mean reciprocal rank of held-out labels."""
         ranks = []
-        for _, hidden in self._parts(y):
-            known = y.copy()
-            known[hidden] = -1
-            ranks.append(mean_reciprocal_rank(y[hidden], self.propagated(graph, known, prior, mu2)[hidden]))
+        for _, hidden in self._folds(y):
+            y_visible = y.copy()
+            y_visible[hidden] = -1
+            ranks.append(mean_reciprocal_rank(y[hidden], self.propagated(graph, y_visible, prior, mu2)[hidden]))
         return float(np.mean(ranks))
 
-    def _parts(self, y: Ids) -> Iterator[tuple[Ids, Ids]]:
-        """(shown, hidden) labelled messages, each hidden once."""
-        known = np.flatnonzero(y >= 0)
-        for shown, hidden in StratifiedKFold(self.folds, shuffle=True, random_state=0).split(known, y[known]):
-            yield known[shown], known[hidden]
+    def _folds(self, y: Ids) -> Iterator[tuple[Ids, Ids]]:
+        """(visible, hidden) labelled messages of each fold; each is hidden once."""
+        labeled = np.flatnonzero(y >= 0)
+        for visible, hidden in StratifiedKFold(self.folds, shuffle=True, random_state=0).split(labeled, y[labeled]):
+            yield labeled[visible], labeled[hidden]
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class Network:
 
     alpha: float = 0.0
     edges: Edges = "neighbors"
-    taught: Taught | None = None
+    taught: PropagatedTargets | None = None
     smoothing: float = 0.3
     passes: int = 16
     batch_size: int = 512
@@ -328,7 +328,7 @@ class Network:
 
     def _smoothed(self, messages: Messages, seed: int) -> Tensor:
         """(t, C) labels, softened; rows of -1 where they are hidden."""
-        y, classes = torch.from_numpy(messages.shown(seed)), len(messages.data.classes)
+        y, classes = torch.from_numpy(messages.training_labels(seed)), len(messages.data.classes)
         soft = (1 - self.smoothing) * F.one_hot(y.clamp(min=0), classes) + self.smoothing / classes
         return torch.where(y[:, None] >= 0, soft, torch.tensor(-1.0))
 
@@ -356,6 +356,6 @@ METHODS: dict[str, Method] = {
         {"alpha = 0.008": Network(0.008, "shuffled")},
         few={"alpha = 0.03": Network(0.03, "shuffled")},
     ),
-    "ours": Method("NGM (ours)", {"": Network(taught=Taught())}),
-    "ours-shuffled": Method("NGM (ours), graph shuffled", {"": Network(taught=Taught(), edges="shuffled")}),
+    "ours": Method("NGM (ours)", {"": Network(taught=PropagatedTargets())}),
+    "ours-shuffled": Method("NGM (ours), graph shuffled", {"": Network(taught=PropagatedTargets(), edges="shuffled")}),
 }

@@ -52,21 +52,23 @@ def run(
         MRR and accuracy on the test messages.
     """
     check(rows, datasets)
-    kept, notes = scores or Scores(), list(_NOTES)
-    done: list[Row] = []
+    cache, notes = scores or Scores(), list(_NOTES)
+    table_rows: list[Row] = []
     for dataset in datasets:
         messages = _messages(dataset, progress)
         notes.append(_about(dataset, messages))
         for key in rows:
-            method, found = METHODS[key], []
+            method, seed_scores = METHODS[key], []
             cell = Cell(method, messages)
             for seed in _seeds(method, dataset, seeds, quick):
-                found.append(kept.get(_of(key, dataset, seed), cell, seed))
+                seed_scores.append(cache.get(_cache_key(key, dataset, seed), cell, seed))
                 on_seed(f"{method.name}, {dataset}")
-            done += _rows(method, messages, found)
-            if any(score.chosen for score in found):
-                notes.append(f"{dataset}, {method.name}: {_counted(found)}, chosen on the development messages")
-    return Table("intents", done, notes)
+            table_rows += _rows(method, messages, seed_scores)
+            if any(score.chosen for score in seed_scores):
+                notes.append(
+                    f"{dataset}, {method.name}: {_count_chosen(seed_scores)}, chosen on the development messages"
+                )
+    return Table("intents", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -82,10 +84,10 @@ def plan(choices: Choices) -> Plan:
 
 def check(rows: Sequence[str], datasets: Sequence[str] = DATASETS) -> None:
     """Refuses rows and data sets that are not there."""
-    for name, listed, known in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
+    for name, listed, choices in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
         for i, value in enumerate(listed):
-            if value not in known:
-                raise ValueError(f"unknown {name} {value!r}{nearest(value, known)}; choose from {', '.join(known)}")
+            if value not in choices:
+                raise ValueError(f"unknown {name} {value!r}{nearest(value, choices)}; choose from {', '.join(choices)}")
             if value in listed[:i]:
                 raise ValueError(f"{name} {value!r} is there twice; name each once")
 
@@ -114,24 +116,31 @@ class Cell:
     def score(self, seed: int) -> tuple[Mapping[str, float], str]:
         """(test scores by name, settings in words)."""
         data = self.messages.data
-        found = {words: candidate(self.messages, seed) for words, candidate in self.method.of(self.messages).items()}
-        known = data.y[data.validation]
-        best = max(found, key=lambda words: mean_reciprocal_rank(known, found[words].validation))
-        return {**_measured(found[best], data.y[data.test]), **self._validation(found[best])}, best
+        results = {
+            settings: candidate(self.messages, seed) for settings, candidate in self.method.of(self.messages).items()
+        }
+        y_validation = data.y[data.validation]
+        best_settings = max(
+            results, key=lambda settings: mean_reciprocal_rank(y_validation, results[settings].validation)
+        )
+        return {
+            **_measure(results[best_settings], data.y[data.test]),
+            **self._validation(results[best_settings]),
+        }, best_settings
 
     def _validation(self, scored: Scored) -> dict[str, float]:
         data = self.messages.data
         return {"validation_mrr": mean_reciprocal_rank(data.y[data.validation], scored.validation)}
 
 
-def _measured(scored: Scored, truth: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
-    right = accuracy(truth, scored.test.argmax(axis=1))
-    return {"mrr": mean_reciprocal_rank(truth, scored.test), "accuracy": right}
+def _measure(scored: Scored, y_true: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
+    accuracy_ = accuracy(y_true, scored.test.argmax(axis=1))
+    return {"mrr": mean_reciprocal_rank(y_true, scored.test), "accuracy": accuracy_}
 
 
 def _messages(dataset: str, progress: Progress | None) -> Messages:
-    few = dataset.endswith(_FEW)
-    return Messages(load(dataset.removesuffix(_FEW), progress), LABELS_PER_CLASS if few else None)
+    is_few = dataset.endswith(_FEW)
+    return Messages(load(dataset.removesuffix(_FEW), progress), LABELS_PER_CLASS if is_few else None)
 
 
 def _seeds(method: Method, dataset: str, seeds: int, quick: bool) -> range:
@@ -140,17 +149,17 @@ def _seeds(method: Method, dataset: str, seeds: int, quick: bool) -> range:
     return range(1 if fixed else 2 if quick else seeds)
 
 
-def _of(method: str, dataset: str, seed: int) -> dict[str, JSON]:
+def _cache_key(method: str, dataset: str, seed: int) -> dict[str, JSON]:
     """What tells a score from others."""
     return {"table": "intents", "dataset": dataset, "method": method, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, messages: Messages, found: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: Method, messages: Messages, seed_scores: Sequence[Score]) -> Iterator[Row]:
     labels = None if messages.per_class is None else messages.per_class * len(messages.data.classes)
     main = messages.data.name == DATASETS[0]
     for metric in _METRICS:
         yield summary(
-            [replace(score, value=score.metrics[metric]) for score in found],
+            [replace(score, value=score.metrics[metric]) for score in seed_scores],
             method=method.name,
             setting="inductive",
             metric=metric,
@@ -172,10 +181,12 @@ def _about(dataset: str, messages: Messages) -> str:
     )
 
 
-def _counted(found: Sequence[Score]) -> str:
+def _count_chosen(seed_scores: Sequence[Score]) -> str:
     """`C = 3.0 (4), C = 10.0 (1)`."""
-    words = [score.chosen for score in found]
-    return ", ".join(f"{word} ({words.count(word)})" for word in sorted(set(words), key=words.count, reverse=True))
+    chosen = [score.chosen for score in seed_scores]
+    return ", ".join(
+        f"{settings} ({chosen.count(settings)})" for settings in sorted(set(chosen), key=chosen.count, reverse=True)
+    )
 
 
 _NOTES = (

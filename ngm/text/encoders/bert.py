@@ -58,17 +58,17 @@ class Bert:
         h = self.weights["embeddings.word_embeddings.weight"][tokens]  # (b, t, d)
         h = h + self.weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
         h = self._norm("embeddings", h + self.weights["embeddings.token_type_embeddings.weight"][0])
-        seen = None if mask.all() else torch.from_numpy(mask).bool()[:, None, None]  # (b, 1, 1, t)
+        attention_mask = None if mask.all() else torch.from_numpy(mask).bool()[:, None, None]  # (b, 1, 1, t)
         for layer in range(self.layers):
-            h = self._block(f"encoder.layer.{layer}", h, seen)
+            h = self._block(f"encoder.layer.{layer}", h, attention_mask)
         return h.numpy()
 
-    def _block(self, name: str, h: Tensor, seen: Tensor | None) -> Tensor:
+    def _block(self, name: str, h: Tensor, attention_mask: Tensor | None) -> Tensor:
         query, key, value = (
             self._linear(f"{name}.attention.self.{part}", h).view(*h.shape[:2], self.heads, -1).transpose(1, 2)
             for part in ("query", "key", "value")
         )  # (b, heads, t, d / heads)
-        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=seen).transpose(1, 2).flatten(2)
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=attention_mask).transpose(1, 2).flatten(2)
         h = self._norm(f"{name}.attention.output", h + self._linear(f"{name}.attention.output.dense", mixed))
         inner = F.gelu(self._linear(f"{name}.intermediate.dense", h))
         return self._norm(f"{name}.output", h + self._linear(f"{name}.output.dense", inner))

@@ -71,15 +71,15 @@ def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | 
         progress: Called with (name, bytes done, bytes in all) while files are fetched.
     """
     seconds = sum(map(len, texts)) / (_CHARACTERS_A_SECOND * torch.get_num_threads())
-    many = seconds > _PATIENCE
+    too_many = seconds > _PATIENCE
     try:
-        encoder = fit_encoder("minilm-static" if many else "minilm", texts, progress=progress)
+        encoder = fit_encoder("minilm-static" if too_many else "minilm", texts, progress=progress)
     except MissingPackageError as error:
         return Choice(TfidfSVD.fit(texts, seed=seed), str(error))
     except EncoderUnavailableError:
         return Choice(TfidfSVD.fit(texts, seed=seed), LACKING)
     slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
-    return Choice(encoder, slow if many else "sentence vectors are the best start with few labels")
+    return Choice(encoder, slow if too_many else "sentence vectors are the best start with few labels")
 
 
 def open_encoder(

@@ -41,13 +41,13 @@ class GivenModel:
 
     def encode(self, texts: Sequence[str], progress: OnTexts | None = None) -> NDArray[np.float32]:
         """(n, d) what the model gives, with length 1."""
-        found = []
+        vectors = []
         for start in range(0, max(len(texts), 1), _TEXTS_AT_ONCE):
             some = list(texts[start : start + _TEXTS_AT_ONCE])
-            found.append(_checked(self.model.encode(some), len(some), f"encode of {self.name}"))
+            vectors.append(_checked(self.model.encode(some), len(some), f"encode of {self.name}"))
             if progress:
                 progress(start + len(some), len(texts))
-        return unit_rows(np.concatenate(found))
+        return unit_rows(np.concatenate(vectors))
 
     def as_json(self) -> dict[str, object]:
         """Its name; the model has to be given again."""
@@ -88,8 +88,8 @@ class GivenVectors:
                 raise ValueError(f"text {row} is {short_repr(text)}, which has no vector; give one for each text")
         if progress:
             progress(len(texts), len(texts))
-        found = [self.vectors[text] for text in texts]
-        return np.stack(found) if found else np.zeros((0, self.width), dtype=np.float32)
+        rows = [self.vectors[text] for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.width), dtype=np.float32)
 
     def as_json(self) -> dict[str, object]:
         """Its name; vectors of new texts have to be given."""
@@ -100,14 +100,14 @@ class GivenVectors:
         return {}
 
 
-def _checked(vectors: ArrayLike, count: int, where: str) -> NDArray[np.floating]:
+def _checked(vectors: ArrayLike, count: int, name: str) -> NDArray[np.floating]:
     """(n, d) finite numbers."""
-    found = as_array(where, vectors, "give (n, d) numbers, a row per text")
-    if found.ndim != 2 or len(found) != count or found.dtype.kind not in "iuf":
+    array = as_array(name, vectors, "give (n, d) numbers, a row per text")
+    if array.ndim != 2 or len(array) != count or array.dtype.kind not in "iuf":
         raise ValueError(
-            f"{where} gave {found.dtype} of shape {found.shape} for {count} texts; give (n, d) numbers, a row per text"
+            f"{name} gave {array.dtype} of shape {array.shape} for {count} texts; give (n, d) numbers, a row per text"
         )
-    if not np.isfinite(found).all():
-        row = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
-        raise ValueError(f"{where} holds NaN or infinity in row {row}; give finite numbers")
-    return found.astype(np.float64)
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise ValueError(f"{name} holds NaN or infinity in row {row}; give finite numbers")
+    return array.astype(np.float64)

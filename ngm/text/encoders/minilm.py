@@ -59,7 +59,7 @@ _TOKENS_AT_ONCE = 1024
 _TEXTS_AT_ONCE = 8192
 
 
-class Encoding(Protocol):
+class TokenEncoding(Protocol):
     """What a tokenizer makes of a text."""
 
     ids: list[int]
@@ -68,7 +68,7 @@ class Encoding(Protocol):
 class Tokenizer(Protocol):
     """Of the package `tokenizers`."""
 
-    def encode_batch(self, texts: list[str], add_special_tokens: bool) -> list[Encoding]:
+    def encode_batch(self, texts: list[str], add_special_tokens: bool) -> list[TokenEncoding]:
         """Tokens of each text."""
 
     def token_to_id(self, token: str) -> int | None:
@@ -156,18 +156,18 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str], progress: OnTexts | None = None) -> NDArray[np.float32]:
         """(n, 384) mean of the hidden vectors over all windows of a text, of length 1."""
-        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        found = np.zeros((len(distinct), self.width), dtype=np.float32)
-        every = list(distinct)
-        for start in range(0, len(every), _TEXTS_AT_ONCE):
-            some = every[start : start + _TEXTS_AT_ONCE]
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        vectors = np.zeros((len(distinct), self.width), dtype=np.float32)
+        distinct_texts = list(distinct)
+        for start in range(0, len(distinct_texts), _TEXTS_AT_ONCE):
+            some = distinct_texts[start : start + _TEXTS_AT_ONCE]
 
             def on_part(part: float, start: int = start, count: int = len(some)) -> None:
                 if progress:
-                    progress(round((start + part * count) * len(texts) / len(every)), len(texts))
+                    progress(round((start + part * count) * len(texts) / len(distinct_texts)), len(texts))
 
-            found[start : start + len(some)] = self.means(self._pieces(some), on_part)
-        return unit_rows(found)[[distinct[text] for text in texts]]
+            vectors[start : start + len(some)] = self.means(self._pieces(some), on_part)
+        return unit_rows(vectors)[[distinct[text] for text in texts]]
 
     def _pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """The wordpieces of each text."""
