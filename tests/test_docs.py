@@ -251,6 +251,9 @@ def test_the_tables_of_results_are_those_of_the_kept_runs(setting: str) -> None:
     checked = 0
     for place, name in enumerate(("pubmed", "cora", "citeseer")):
         kept = json.loads(text_of(f"benchmarks/results/{name}.json"))["rows"]
+        known = {row["method"] for row in kept}
+        later = json.loads(text_of(f"benchmarks/results/{name}-default.json"))["rows"]
+        kept += [row for row in later if row["method"] not in known]
         for row in (row for row in kept if row["setting"] == setting):
             ours, published = cells[row["method"]][2 * place : 2 * place + 2]
             expected = [row["mean"], row["std"]] if row["seeds"] > 1 else [row["mean"]]

@@ -19,6 +19,7 @@ from torch import nn
 from ngm import Graph, NGMClassifier, NGMRegressor, load
 from ngm.estimators.parameters import Parameters
 from ngm.estimators.persistence import begin, settings_as_json
+from ngm.io.run_writer import RunWriter
 from ngm.recipes.settings import RECIPES
 from ngm.rows import Inputs
 
@@ -380,5 +381,5 @@ def test_only_the_leading_process_writes(tmp_path: Path) -> None:
     run = begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, writer=None)
     assert run.folder == tmp_path / "run"
     assert not run.folder.exists()
-    begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {})
+    begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, RunWriter())
     assert list(files(tmp_path / "run")) == ["config.json"]

@@ -25,6 +25,8 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "paper": {"color": "#2a78d6", "marker": "s"},
     "strong": {"color": "#17a2a2", "marker": "*"},
     "default": {"color": "#d1495b", "marker": "D", "linewidth": 2.4, "zorder": 5},
+    "default-attraction": {"color": "#d1495b", "marker": ".", "linestyle": "--"},
+    "default-shares": {"color": "#d1495b", "marker": "+", "linestyle": ":"},
     "ceiling": {"color": "#9aa0a8", "linestyle": ":"},
 }
 

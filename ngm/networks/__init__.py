@@ -5,6 +5,7 @@ from functools import partial
 
 from torch import nn
 
+import ngm.rows  # noqa: F401  keeps torch from saying that sparse rows are in beta
 from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.networks.charcnn import CharCNN
 from ngm.networks.ffnn import FFNN
