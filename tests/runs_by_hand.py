@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import ngm
 from ngm.estimators.persistence import settings_as_json
-from ngm.io.node_records import Evidence, write_evidence
+from ngm.io.node_records import NodeRecords, write_node_records
 from ngm.io.run_folder import JSON, Run
 from ngm.report.page import Page, ReportTable, Section
 
@@ -24,9 +24,9 @@ def objects(values: Sequence[object]) -> NDArray[np.object_]:
     return out
 
 
-def by_hand() -> Evidence:
+def by_hand() -> NodeRecords:
     """Six nodes of classes a and b in the plane, four edges of lengths 5, 1, 5 and 1 (1, 2, 4 and 3 before)."""
-    return Evidence(
+    return NodeRecords(
         row=np.arange(6),
         role=objects(WORDS),
         label=objects(["a", "b", "a", "b", None, None]),
@@ -55,7 +55,7 @@ def row(mean: float, std: float = 0.0, seeds: int = 1, metric: str = "accuracy")
 
 def make_run(
     folder: Path,
-    evidence: Evidence | None = None,
+    records: NodeRecords | None = None,
     model: dict[str, JSON] | None = None,
     settings: dict[str, JSON] | None = None,
     estimator: type[ngm.NGMClassifier] | type[ngm.NGMRegressor] = ngm.NGMClassifier,
@@ -81,12 +81,12 @@ def make_run(
         "graphs_used": [True],
     }
     run.write("metrics.json", written | metrics)
-    if evidence is not None:
-        write_evidence(run, evidence)
+    if records is not None:
+        write_node_records(run, records)
     return folder
 
 
-def blobs(n: int, classes: int, seed: int = 0) -> Evidence:
+def blobs(n: int, classes: int, seed: int = 0) -> NodeRecords:
     """Nodes around as many centres as classes, in 20 dimensions; a third labelled, a third validation."""
     rng = np.random.default_rng(seed)
     label = rng.integers(classes, size=n)
@@ -96,7 +96,7 @@ def blobs(n: int, classes: int, seed: int = 0) -> Evidence:
     names = [f"class {c}" for c in label]
     edges = np.unique(np.sort(rng.integers(n, size=(2 * n, 2)), axis=1), axis=0)
     edges = edges[edges[:, 0] != edges[:, 1]]
-    return Evidence(
+    return NodeRecords(
         row=np.arange(n),
         role=role,
         label=objects([None if i % 3 == 2 else names[i] for i in range(n)]),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ngm import Graph, load, open_graph, read_table, save_graph
-from ngm.io.node_records import read_evidence
+from ngm.io.node_records import read_node_records
 from ngm.io.run_folder import Run as RunFolder
 from tests.commands import Run, runner
 from tests.fits import same_bits, weights
@@ -37,7 +37,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def within(folder: str) -> float:
     """Share of the edges of a run that join rows of one class."""
-    kept = read_evidence(RunFolder.open(folder))
+    kept = read_node_records(RunFolder.open(folder))
     assert kept is not None
     assert len(kept) == N
     kind = dict(zip(ROWS["key"], KIND, strict=True))

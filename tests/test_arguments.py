@@ -16,7 +16,7 @@ import torch
 
 import ngm
 from ngm._arguments import as_array, as_numbers, as_path, flag, real_number, short_repr, whole_number
-from ngm.io.node_records import read_evidence
+from ngm.io.node_records import read_node_records
 from ngm.io.run_folder import Run
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.word_vectors import WordVectors
@@ -164,4 +164,4 @@ def test_kept_nodes_whose_arrays_do_not_belong_together_are_damaged(
     run = Run(make_run(tmp_path / "run", by_hand()))
     np.save(run.folder / "evidence" / f"{name}.npy", array)
     with pytest.raises(ValueError, match=rf"evidence is damaged \({name}.npy .*\); train again"):
-        read_evidence(run)
+        read_node_records(run)

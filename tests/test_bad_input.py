@@ -98,7 +98,7 @@ SETTINGS = [
         {"dtype": "float64", "bfloat16": True},
         "bfloat16 is True, but float64 is never shortened to it; set dtype='float32'",
     ),
-    ({"patience": 3}, "patience is 3, but there is nothing to be patient about: give validation= as well"),
+    ({"patience": 3}, "patience is 3, but nothing is validated on; patience needs validation="),
     ({"patience": 0, "validation": 0.5}, "patience is 0; it must be a whole number greater than 0"),
     ({"epochs": 0}, "epochs is 0; it must be a whole number greater than 0"),
     ({"epochs": 2.5}, "epochs is 2.5; it must be a whole number greater than 0"),

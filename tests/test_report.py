@@ -15,7 +15,7 @@ from scipy import stats
 import ngm
 from ngm.estimators.persistence import settings_as_json
 from ngm.experiments import demo
-from ngm.io.node_records import read_evidence
+from ngm.io.node_records import read_node_records
 from ngm.io.run_folder import JSON, Run
 from ngm.report import page_of, write_report
 from ngm.report.gain_section import Gain
@@ -386,7 +386,7 @@ def test_a_trained_run_is_reported_as_it_was(tmp_path: Path) -> None:
     best = model.history_.epochs[model.history_.best_epoch]["validation_accuracy"]
     assert f"{100 * best:.1f} % are right" in section(page, "wrong").answer
     assert f"accuracy {100 * best:.1f} %." in section(page, "curves").answer
-    kept = read_evidence(Run.open(tmp_path / "run"))
+    kept = read_node_records(Run.open(tmp_path / "run"))
     assert kept is not None
     h = model.transform(x)
     long = [float(w * np.linalg.norm(h[u] - h[v])) for (u, v), w in zip(kept.edges.tolist(), kept.weight, strict=True)]

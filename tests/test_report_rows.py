@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ngm
-from ngm.io.node_records import Evidence, label_set
+from ngm.io.node_records import NodeRecords, label_set
 from ngm.io.run_folder import JSON
 from ngm.report import page_of
 from ngm.report.graph_section import graph_nodes
@@ -27,7 +27,7 @@ DIFFERENT = (
 pytestmark = pytest.mark.usefixtures("few_places")
 
 
-def with_apart(found: Evidence) -> Evidence:
+def with_apart(found: NodeRecords) -> NodeRecords:
     """The same with a validation row given apart, before the nodes: places are then no longer rows."""
     columns = ("role", "label", "predicted", "probability", "margin", "hidden", "before")
     more = {name: np.concatenate([getattr(found, name)[2:3], getattr(found, name)]) for name in columns}

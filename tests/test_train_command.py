@@ -15,7 +15,7 @@ from ngm import NGMClassifier, load, open_graph, read_table, save_graph, text_gr
 from ngm.cli import progress, terminal
 from ngm.estimators.control import without_graph
 from ngm.features import Features
-from ngm.io.node_records import read_evidence
+from ngm.io.node_records import read_node_records
 from ngm.io.run_folder import Run as RunFolder
 from tests.commands import NO_ENCODER, Run, runner
 from tests.fits import same_bits, weights
@@ -67,10 +67,10 @@ def test_the_run_folder_has_names_features_and_a_report_and_says_so(run: Run) ->
     words = [word for word in TRAIN if word != "--no-report"]
     code, out, _ = run(*words, "-o", "here")
     assert code == 0
-    evidence = read_evidence(RunFolder.open("here"))
-    assert evidence is not None
-    assert evidence.ids.tolist() == [str(i) for i in range(100, 130)]
-    assert evidence.texts.tolist() == TEXTS
+    records = read_node_records(RunFolder.open("here"))
+    assert records is not None
+    assert records.ids.tolist() == [str(i) for i in range(100, 130)]
+    assert records.texts.tolist() == TEXTS
     features = Features.open(RunFolder.open("here"))
     assert features is not None
     assert features.rows(read_table("texts.csv")) == TEXTS

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ngm import Graph, NGMClassifier, NGMRegressor, inputs, knn_graph, load, read_graph, read_table, save_graph
-from ngm.io.node_records import labels_in, read_evidence
+from ngm.io.node_records import labels_in, read_node_records
 from ngm.io.run_folder import Run as RunFolder
 from ngm.report import page_of
 from ngm.text import tfidf_rows
@@ -261,9 +261,9 @@ def test_names_of_several_labels_may_hold_anything(run: Run) -> None:
     told = ("--columns", "a", "--label", "tags", "--label-separator", "|", "-o", "run")
     code, _, said = run("train", "tags.csv", *told, *FAST[:4], "--validation", "0.2")
     assert code == 0, said
-    evidence = read_evidence(RunFolder.open("run"))
-    assert evidence is not None
-    assert [set(labels_in(label)) for label in evidence.label[:2]] == [{"a; b", '"c"'}, {"[d]", "a"}]
+    records = read_node_records(RunFolder.open("run"))
+    assert records is not None
+    assert [set(labels_in(label)) for label in records.label[:2]] == [{"a; b", '"c"'}, {"[d]", "a"}]
     page = page_of(["run"])
     scores = next(table for section in page.sections for table in section.tables if table.key == "labels")
     assert [row[0] for row in scores.rows] == ['"c"', "[d]", "a", "a; b"]
@@ -278,10 +278,10 @@ def test_several_labels_a_row_are_split_or_listed(run: Run) -> None:
     assert found["label_names"] == ["x", "y", "z"]
     assert found["classes"] == {"x": 2 + 17, "y": 2 + 17, "z": 2 + 17}
     assert (found["unlabeled"], found["validation_rows"], found["recipe"]) == (2, 0, "auto")
-    evidence = read_evidence(RunFolder.open("run"))
-    assert evidence is not None
-    assert [v and labels_in(v) for v in evidence.label[:5]] == [["x", "y"], ["y"], ["x", "z"], ["z"], None]
-    assert {name for said in evidence.predicted for name in labels_in(said)} <= {"x", "y", "z"}
+    records = read_node_records(RunFolder.open("run"))
+    assert records is not None
+    assert [v and labels_in(v) for v in records.label[:5]] == [["x", "y"], ["y"], ["x", "z"], ["z"], None]
+    assert {name for said in records.predicted for name in labels_in(said)} <= {"x", "y", "z"}
     pd.DataFrame({"a": A, "tags": [None if t is None else t.replace(";", "|") for t in tags]}).to_csv("bars.csv")
     bars = train(run, "bars.csv", "--columns", "a", "--label", "tags", "--label-separator", "|", "-o", "bars")
     assert (bars["task"], bars["label_names"], bars["label_separator"]) == ("labels", ["x", "y", "z"], "|")

@@ -123,8 +123,8 @@ def show_intents(table: Table) -> None:
     """Intents: for each data set and number of labels, a line per method; MRR with its standard error, and accuracy."""
     for dataset, labels in dict.fromkeys((row.dataset, row.labels) for row in table.rows):
         rows = [row for row in table.rows if (row.dataset, row.labels) == (dataset, labels)]
-        told = "" if labels is None else f", {labels:,} labels"
-        shown = Shown(title=f"{dataset}{told}: test utterances", title_justify="left")
+        label_count = "" if labels is None else f", {labels:,} labels"
+        shown = Shown(title=f"{dataset}{label_count}: test utterances", title_justify="left")
         for title, side in (("method", "left"), ("MRR", "right"), ("± standard error", "right"), ("paper", "right")):
             shown.add_column(title, justify="left" if side == "left" else "right")
         for title in ("accuracy", "seeds", "seconds a seed"):

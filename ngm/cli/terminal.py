@@ -46,9 +46,9 @@ def _top(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; else found out.")
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; detected by default.")
 ]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields; else found out.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the fields; detected by default.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
 
 

@@ -58,9 +58,7 @@ def check_settings(parameters: Parameters, settings: Settings) -> None:
     check_device(parameters.device)
     _check_text_settings(parameters, teachers=settings.recipe != "paper")
     if parameters.patience is not None and parameters.validation is None:
-        raise ValueError(
-            f"patience is {parameters.patience}, but there is nothing to be patient about: give validation= as well"
-        )
+        raise ValueError(f"patience is {parameters.patience}, but nothing is validated on; patience needs validation=")
     if parameters.sampling == "balanced" and parameters.labels != "every_batch":
         raise ValueError(
             f"labels is {parameters.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ngm.estimators.batch_prediction import in_batches
-from ngm.io.node_records import LABELED, MOST, UNLABELED, VALIDATION, Evidence, edges_between, kept_nodes, shortened
+from ngm.io.node_records import LABELED, MOST, UNLABELED, VALIDATION, NodeRecords, edges_between, kept_nodes, shortened
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
 from ngm.recipes.problem import Problem
 from ngm.rows import Rows, num_rows
@@ -40,7 +40,7 @@ class NodeRecorder:
         self.apart = self._apart()
         self.before = self._outputs()[0]
 
-    def node_records(self) -> Evidence:
+    def node_records(self) -> NodeRecords:
         """The nodes as they are now, beside what they were."""
         problem, task, held_out = self.problem, self.problem.task, self.problem.held_out
         hidden, outputs = self._outputs()
@@ -58,7 +58,7 @@ class NodeRecorder:
             label = np.concatenate([label, task.target_names(held_out.y[self.apart])])
         probability, margin = task.certainty(outputs)
         edges, weight, graph = edges_between(self.nodes, problem.graphs)
-        return Evidence(
+        return NodeRecords(
             row=row,
             role=role,
             label=label,

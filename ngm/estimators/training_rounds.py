@@ -235,9 +235,9 @@ def as_targets(shares: NDArray[np.float32]) -> Targets:
 
     Rows of zeros and ones would be read as several labels per row.
     """
-    told = shares[:, 0] >= 0
-    if np.isin(shares[told], (0, 1)).all():
-        return np.where(told, shares.argmax(axis=1), -1)
+    labeled = shares[:, 0] >= 0
+    if np.isin(shares[labeled], (0, 1)).all():
+        return np.where(labeled, shares.argmax(axis=1), -1)
     return shares
 
 
@@ -266,8 +266,8 @@ def named(labels: NDArray[np.int64], classes: NDArray[np.generic]) -> NDArray[np
 
 
 def _right(labels: NDArray[np.int64], truth: NDArray[np.int64], which: NDArray[np.bool_]) -> float | None:
-    told = which & (truth >= 0)
-    return float((labels[told] == truth[told]).mean()) if told.any() else None
+    known = which & (truth >= 0)
+    return float((labels[known] == truth[known]).mean()) if known.any() else None
 
 
 def _numbers(y: ArrayLike, classes: NDArray[np.generic]) -> NDArray[np.int64]:

@@ -229,9 +229,9 @@ def read_graph(
         merge: What becomes of an edge that is there several times: its largest weight, the sum or the mean.
         dangling: What becomes of edges with an end that is not among the nodes: an error, dropped and counted, or the
             nodes are added below the others, sorted.
-        delimiter: What separates the fields of `edges`, if it is a text file; found out where not given. For nodes, or
+        delimiter: What separates the fields of `edges`, if it is a text file; detected by default. For nodes, or
             anything else that is special about one table, hand over what `read_table` gives.
-        header: Whether the first row of `edges` holds the names, if it is a text file; found out where not given.
+        header: Whether the first row of `edges` holds the names, if it is a text file; detected by default.
         folder: Where the graph goes; a temporary folder where not given, gone when it is no longer used.
         memory_limit: For DuckDB, such as "4GB"; four fifths of the memory where not given.
         on_step: Called with what is done next, once for each of `STEPS`.

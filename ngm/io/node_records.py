@@ -37,7 +37,7 @@ _COLUMNS = ("row", "role", "label", "predicted", "probability", "margin", "id", 
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class NodeRecords:
     """The nodes that a run kept, each by its place 0 to n - 1.
 
     Args:
@@ -83,7 +83,7 @@ class Evidence:
         """Whether all nodes are kept."""
         return int((self.row >= 0).sum()) == self.num_nodes
 
-    def named(self, ids: ArrayLike | None = None, texts: Sequence[str] | None = None) -> Evidence:
+    def named(self, ids: ArrayLike | None = None, texts: Sequence[str] | None = None) -> NodeRecords:
         """The same nodes with the users' names for them, and what they say.
 
         Args:
@@ -199,7 +199,7 @@ def edges_between(
     return edges.astype(np.int64), weight.astype(np.float32), which.astype(np.int64)
 
 
-def write_evidence(run: Run, evidence: Evidence) -> None:
+def write_node_records(run: Run, records: NodeRecords) -> None:
     """Writes the folder `evidence` of a run, whole or not at all."""
     from ngm.io.tables import read_table  # DuckDB, which only runs with a folder need
     from ngm.io.tables.ingest import copy_to
@@ -207,11 +207,11 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
 
     with folder_written_whole(run.folder / FOLDER, marker="evidence.json") as part:
         for name in _ARRAYS:
-            save_array(part / f"{name}.npy", getattr(evidence, name))
-        columns: dict[str, ArrayLike] = {name: getattr(evidence, name) for name in _COLUMNS[:-2]}
-        nothing = np.full(len(evidence), None, dtype=object)
-        columns["id"] = nothing if evidence.ids is None else evidence.ids
-        columns["text"] = nothing if evidence.texts is None else evidence.texts
+            save_array(part / f"{name}.npy", getattr(records, name))
+        columns: dict[str, ArrayLike] = {name: getattr(records, name) for name in _COLUMNS[:-2]}
+        nothing = np.full(len(records), None, dtype=object)
+        columns["id"] = nothing if records.ids is None else records.ids
+        columns["text"] = nothing if records.texts is None else records.texts
         for name in ("label", "predicted", "id", "text"):
             columns[name] = _writable(columns[name])
         table = read_table(columns)
@@ -220,10 +220,10 @@ def write_evidence(run: Run, evidence: Evidence) -> None:
         with refusals("the table of nodes"):
             table.connection.execute(copy_to(rows, part / "nodes.parquet"))
         counts = {
-            "nodes": evidence.num_nodes,
-            "edges": evidence.num_edges,
-            "nodes_kept": len(evidence),
-            "edges_kept": len(evidence.edges),
+            "nodes": records.num_nodes,
+            "edges": records.num_edges,
+            "nodes_kept": len(records),
+            "edges_kept": len(records.edges),
         }
         write_text(part / "evidence.json", json.dumps(counts, indent=2) + "\n")
 
@@ -234,7 +234,7 @@ def _writable(values: ArrayLike) -> NDArray[np.object_]:
     return out
 
 
-def read_evidence(run: Run) -> Evidence | None:
+def read_node_records(run: Run) -> NodeRecords | None:
     """What a run kept of its nodes; None where it kept nothing."""
     from ngm.io.tables import read_table
 
@@ -248,7 +248,7 @@ def read_evidence(run: Run) -> Evidence | None:
         columns = {name: _as(name, table.column(name)) for name in _COLUMNS}
         named = [columns.pop(name).astype(object) for name in ("id", "text")]
         ids, texts = (None if all(value is None for value in found.tolist()) else found for found in named)
-        found = Evidence(
+        found = NodeRecords(
             **columns,  # type: ignore[arg-type]
             **arrays,  # type: ignore[arg-type]
             num_nodes=int(counts["nodes"]),
@@ -262,20 +262,20 @@ def read_evidence(run: Run) -> Evidence | None:
     return found
 
 
-def _check(evidence: Evidence) -> None:
+def _check(records: NodeRecords) -> None:
     """Refuses arrays that do not belong together."""
-    n, m = len(evidence), len(evidence.edges)
+    n, m = len(records), len(records.edges)
     for name, rows in (("hidden", n), ("before", n), ("edges", m), ("weight", m), ("graph", m)):
-        array = getattr(evidence, name)
+        array = getattr(records, name)
         if array.ndim != (1 if name in ("weight", "graph") else 2) or len(array) != rows:
             raise ValueError(f"{name}.npy has shape {array.shape} for {n} nodes and {m} edges")
         if array.dtype.kind != ("i" if name in ("edges", "graph") else "f"):
             raise ValueError(f"{name}.npy holds {array.dtype}")
         if not np.isfinite(array).all():
             raise ValueError(f"{name}.npy holds NaN or infinity")
-    if m and evidence.edges.shape[1] != 2:
-        raise ValueError(f"edges.npy has shape {evidence.edges.shape} for {m} edges")
-    outside = evidence.edges[(evidence.edges < 0) | (evidence.edges >= n)]
+    if m and records.edges.shape[1] != 2:
+        raise ValueError(f"edges.npy has shape {records.edges.shape} for {m} edges")
+    outside = records.edges[(records.edges < 0) | (records.edges >= n)]
     if len(outside):
         raise ValueError(f"edges.npy names node {outside[0]} of {n}")
 

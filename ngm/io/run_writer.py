@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ngm.io.node_records import Evidence, write_evidence
+from ngm.io.node_records import NodeRecords, write_node_records
 from ngm.io.run_folder import JSON, Run, TrainedRun
 
 
@@ -22,7 +22,7 @@ class FinishedRun:
 
     run: Run
     trained: TrainedRun
-    records: Evidence | None
+    records: NodeRecords | None
 
 
 class RunWriter:
@@ -67,7 +67,7 @@ class RunWriter:
         more = {} if command is None else {"command": cast(JSON, command)}
         run.write_config(estimator, settings, {"data": dict(data), **more})
 
-    def finish(self, run: Run, trained: TrainedRun, records: Evidence | None = None) -> None:
+    def finish(self, run: Run, trained: TrainedRun, records: NodeRecords | None = None) -> None:
         """Takes what training leaves, and writes it unless that is deferred."""
         self.finished = FinishedRun(run, trained, records)
         if not self.deferred:
@@ -76,7 +76,7 @@ class RunWriter:
     def write(
         self,
         metrics: Mapping[str, JSON] | None = None,
-        name_records: Callable[[Evidence], Evidence] | None = None,
+        name_records: Callable[[NodeRecords], NodeRecords] | None = None,
         save_features: Callable[[Run], None] | None = None,
     ) -> TrainedRun:
         """Writes every file; the weights, without which a run does not count as trained, come last.
@@ -95,7 +95,7 @@ class RunWriter:
         if save_features is not None:
             save_features(run)
         if records is not None:
-            write_evidence(run, records if name_records is None else name_records(records))
+            write_node_records(run, records if name_records is None else name_records(records))
         trained = replace(trained, metrics={**trained.metrics, **self.metrics, **(metrics or {})})
         run.write_trained(trained)
         return trained

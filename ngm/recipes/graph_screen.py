@@ -75,10 +75,10 @@ def informative_graphs(
         used[i] = z >= MIN_ZSCORE or (unskilled and screen.label_agreement_zscore(graphs[i]) >= MIN_ZSCORE)
     used = [bool(u) for u in from_first(torch.tensor(used)).tolist()]
     for i in (i for i, u in enumerate(used) if not u):
+        name = "graph" if len(graphs) == 1 else f"graph {i}"
         text = (
-            f"{_graph_name(i, len(graphs))} tells nothing and is left out: across its edges, predictions agree "
-            f"{zscores[i]:+.1f} standard deviations more than across edges between nodes renamed at random, and "
-            f"{MIN_ZSCORE:.0f} are wanted; give alphas to use it all the same"
+            f"{name} ignored: predictions of neighbours agree no more than chance (z = {zscores[i]:.1f}, below "
+            f"{MIN_ZSCORE:g}); set alpha_ll, alpha_lu and alpha_uu to use it anyway"
         )
         warnings.warn(text, UserWarning, stacklevel=5)
     return used

@@ -73,8 +73,8 @@ def soft_labels(
         propagation.fit(None, seeds, graph=graph)
     words = torch.from_numpy(np.asarray(propagation.distributions())).float().clamp(min=0) ** weighed.sharpness
     words = words / words.sum(dim=1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny)
-    told = torch.ones_like(labeled) if vectors is not None else torch.from_numpy(propagation.reached_) | labeled
-    return words, told
+    has_label = torch.ones_like(labeled) if vectors is not None else torch.from_numpy(propagation.reached_) | labeled
+    return words, has_label
 
 
 def _prior(

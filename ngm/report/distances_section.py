@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.distances import BETWEEN_OUTPUTS, DISTANCES, symmetrized
-from ngm.io.node_records import Evidence
+from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON
 from ngm.report.page import Figure, ReportTable, Section
 from ngm.report.plotting import DASHES, PALETTE, axis, percent, round_significant
@@ -93,7 +93,7 @@ def _ratio(edges: NDArray[np.float64], random: NDArray[np.float64]) -> float:
     return float(np.median(edges)) / middle if middle > 0 else float("nan")
 
 
-def _sample_edges(records: Evidence) -> NDArray[np.int64]:
+def _sample_edges(records: NodeRecords) -> NDArray[np.int64]:
     if len(records.edges) <= _MAX_EDGES:
         return np.arange(len(records.edges))
     return np.sort(np.random.default_rng(0).choice(len(records.edges), _MAX_EDGES, replace=False))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from ngm.io.node_records import LABELED, VALIDATION, Evidence, labels_in, writable
+from ngm.io.node_records import LABELED, VALIDATION, NodeRecords, labels_in, writable
 from ngm.io.run_folder import JSON
 from ngm.report.class_names import shorten_name
 from ngm.report.page import Figure, ReportTable, Section
@@ -39,7 +39,7 @@ def errors_section(run: RunData) -> Section:
     return _classes_section(run, records, scored, row_kind, notes)
 
 
-def scored_rows(records: Evidence) -> tuple[NDArray[np.bool_], str, list[str]]:
+def scored_rows(records: NodeRecords) -> tuple[NDArray[np.bool_], str, list[str]]:
     """(mask of the rows to compare, what they are called, a warning where they were trained on)."""
     validation = (records.role == VALIDATION) & has_label(records)
     if validation.any():
@@ -48,7 +48,7 @@ def scored_rows(records: Evidence) -> tuple[NDArray[np.bool_], str, list[str]]:
 
 
 def _classes_section(
-    run: RunData, records: Evidence, scored: NDArray[np.bool_], row_kind: str, notes: list[str]
+    run: RunData, records: NodeRecords, scored: NDArray[np.bool_], row_kind: str, notes: list[str]
 ) -> Section:
     y_true, y_pred = records.label[scored].astype(str), records.predicted[scored].astype(str)
     names = [writable(name) for name in run.classes] or sorted({*y_true, *y_pred})
@@ -152,7 +152,7 @@ def _matrix_figure(matrix: NDArray[np.int64], names: Sequence[str], row_kind: st
 
 
 def _labels_section(
-    run: RunData, records: Evidence, scored: NDArray[np.bool_], row_kind: str, notes: list[str]
+    run: RunData, records: NodeRecords, scored: NDArray[np.bool_], row_kind: str, notes: list[str]
 ) -> Section:
     names = run.classes
     y_true, y_pred = (label_indicators(column[scored].tolist(), names) for column in (records.label, records.predicted))

@@ -14,7 +14,7 @@ from ngm.diagnosis import Diagnosis, diagnose
 from ngm.diagnosis.advice import advise
 from ngm.diagnosis.records import Place
 from ngm.graph import Graph
-from ngm.io.node_records import LABELED, Evidence
+from ngm.io.node_records import LABELED, NodeRecords
 from ngm.io.run_folder import JSON
 from ngm.report.class_names import label_text, shorten_name
 from ngm.report.errors_section import label_indicators
@@ -59,7 +59,7 @@ def graph_section(run: RunData) -> Section:
     return Section(KEY, TITLE, answer, notes, figures, [*pairs, hubs], verdict=verdict)
 
 
-def graph_nodes(records: Evidence) -> Evidence:
+def graph_nodes(records: NodeRecords) -> NodeRecords:
     """The node records without separate validation rows, which are in no graph."""
     node = records.row >= 0
     if node.all():
@@ -72,7 +72,7 @@ def graph_nodes(records: Evidence) -> Evidence:
     return replace(records, **columns, ids=ids, texts=texts, edges=new_index[records.edges])
 
 
-def _with_input_rows(diagnosis: Diagnosis, records: Evidence) -> Diagnosis:
+def _with_input_rows(diagnosis: Diagnosis, records: NodeRecords) -> Diagnosis:
     """Replaces indices of node records by rows of x, in figures and advice."""
 
     def as_input_rows(places: tuple[Place, ...]) -> tuple[Place, ...]:
@@ -89,7 +89,7 @@ def _with_input_rows(diagnosis: Diagnosis, records: Evidence) -> Diagnosis:
     return replace(renamed, advice=advise(renamed))
 
 
-def _names_of_rows(diagnosis: Diagnosis, records: Evidence) -> list[str]:
+def _names_of_rows(diagnosis: Diagnosis, records: NodeRecords) -> list[str]:
     """Ids of the rows that the advice mentions."""
     if records.ids is None:
         return []
@@ -104,12 +104,12 @@ def _row_numbers(advice: str) -> str:
     return " ".join(re.findall(r"\brows? (\d+(?:, \d+)*)", advice))
 
 
-def records_graph(records: Evidence) -> Graph:
+def records_graph(records: NodeRecords) -> Graph:
     """All edges between kept nodes as one undirected graph; a pair in several graphs is one edge."""
     return Graph.from_edges(torch.from_numpy(records.edges), torch.from_numpy(records.weight), num_nodes=len(records))
 
 
-def _training_labels(run: RunData, records: Evidence) -> NDArray[np.generic]:
+def _training_labels(run: RunData, records: NodeRecords) -> NDArray[np.generic]:
     """Training labels in the form that `diagnose` expects."""
     trained = records.role == LABELED
     if run.task == "classes":
@@ -131,7 +131,7 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _notes(records: Evidence) -> list[str]:
+def _notes(records: NodeRecords) -> list[str]:
     notes = []
     if not records.whole:
         notes.append(f"This is about the {len(records):,} nodes that were kept; edges to others are not counted.")
@@ -162,7 +162,7 @@ def _degrees(graph: Graph) -> Figure:
     return Figure("degrees", "Nodes by number of edges", alt + ".", [bars], layout)
 
 
-def _hubs(graph: Graph, records: Evidence, task: str) -> ReportTable:
+def _hubs(graph: Graph, records: NodeRecords, task: str) -> ReportTable:
     degree, ids = graph.degree.numpy(), ids_of(records)
     top = np.argsort(-degree, kind="stable")[:10].tolist()
     rows = [

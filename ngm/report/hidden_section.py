@@ -11,7 +11,7 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from ngm.io.node_records import Evidence, writable
+from ngm.io.node_records import NodeRecords, writable
 from ngm.report.class_names import label_text
 from ngm.report.page import Section, Space
 from ngm.report.plotting import count, percent
@@ -44,7 +44,7 @@ def hidden_section(run: RunData) -> Section:
     return Section(KEY, TITLE, _answer(run, records, space), notes, space=space)
 
 
-def _answer(run: RunData, records: Evidence, space: Space) -> str:
+def _answer(run: RunData, records: NodeRecords, space: Space) -> str:
     num_separate = int((records.row < 0).sum())
     separate_text = f" or of {count(num_separate, 'validation row')} given apart" if num_separate else ""
     points_text = (
@@ -64,7 +64,7 @@ def _answer(run: RunData, records: Evidence, space: Space) -> str:
     )
 
 
-def space_of(run: RunData, records: Evidence) -> Space:
+def space_of(run: RunData, records: NodeRecords) -> Space:
     """Coordinates, classes and texts of all recorded nodes."""
     coordinates, method = project_to_2d(records.hidden)
     names, label, predicted = _classes(run, records)
@@ -145,7 +145,7 @@ def _rescale(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
     return scaled
 
 
-def _classes(run: RunData, records: Evidence) -> tuple[list[str], list[int], list[int]]:
+def _classes(run: RunData, records: NodeRecords) -> tuple[list[str], list[int], list[int]]:
     """(names, number of the known one or -1, number of the predicted one); numbers in ranges, label sets by name."""
     labeled = has_label(records)
     if run.task == "numbers":
@@ -169,7 +169,7 @@ def _classes(run: RunData, records: Evidence) -> tuple[list[str], list[int], lis
     return texts, [-1 if label is None else index[label] for label in y_true], [index[label] for label in y_pred]
 
 
-def _edges(records: Evidence) -> NDArray[np.int64]:
+def _edges(records: NodeRecords) -> NDArray[np.int64]:
     if len(records.edges) <= MAX_EDGES:
         return records.edges
     sampled = np.random.default_rng(2).choice(len(records.edges), MAX_EDGES, replace=False)

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.graph import Graph
-from ngm.io.node_records import LABELED, UNLABELED, Evidence
+from ngm.io.node_records import LABELED, UNLABELED, NodeRecords
 from ngm.report.class_names import label_text, shorten_name
 from ngm.report.distances_section import KINDS, distance_of, distances
 from ngm.report.graph_section import records_graph
@@ -117,7 +117,7 @@ def label_next_section(run: RunData) -> Section:
     return Section(NEXT_KEY, NEXT_TITLE, answer, notes, tables=[table])
 
 
-def _text(records: Evidence, node: int) -> list[Cell]:
+def _text(records: NodeRecords, node: int) -> list[Cell]:
     return [] if records.texts is None else [shorten_text(records.texts[node])]
 
 
@@ -125,7 +125,7 @@ def _label_or_none(cell: Cell) -> str:
     return shorten_name(cell) or "no label"
 
 
-def _next_numbers(records: Evidence, selected: Sequence[int]) -> Section:
+def _next_numbers(records: NodeRecords, selected: Sequence[int]) -> Section:
     distance, ids = _distance_to_labeled(records), ids_of(records)
     rows: list[list[Cell]] = [
         [ids[i], str(records.predicted[i]), float(f"{distance[i]:.4g}"), *_text(records, i)] for i in selected
@@ -142,7 +142,7 @@ def _next_numbers(records: Evidence, selected: Sequence[int]) -> Section:
     return Section(NEXT_KEY, NEXT_TITLE, answer, [note], tables=[table])
 
 
-def _distance_to_labeled(records: Evidence) -> NDArray[np.float64]:
+def _distance_to_labeled(records: NodeRecords) -> NDArray[np.float64]:
     """(n,) l2 distance of h to the nearest node that was trained on."""
     h = torch.from_numpy(np.ascontiguousarray(records.hidden)).double()
     labeled = h[torch.from_numpy(records.role == LABELED)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.persistence import settings_as_json, teachers_from_json
 from ngm.estimators.regressor import NGMRegressor
-from ngm.io.node_records import LABELED, UNLABELED, VALIDATION, Evidence, read_evidence
+from ngm.io.node_records import LABELED, UNLABELED, VALIDATION, NodeRecords, read_node_records
 from ngm.io.run_folder import JSON, Run
 from ngm.recipes.stacking import TeacherReport
 from ngm.report.plotting import as_int
@@ -41,7 +41,7 @@ class RunData:
     metrics: dict[str, JSON]
     model: dict[str, JSON]
     history: list[dict[str, float]]
-    node_records: Evidence | None
+    node_records: NodeRecords | None
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ class RunData:
         return cast("list[bool]", self.metrics.get("graphs_used", []))
 
     @property
-    def nodes(self) -> Evidence:
+    def nodes(self) -> NodeRecords:
         """The node records, for sections that need them."""
         if self.node_records is None:
             raise ValueError(f"{self.folder} has no node records; train with folder=")
@@ -175,9 +175,9 @@ def _check_teachers(metrics: dict[str, JSON], file: Path) -> None:
         raise ValueError(f"{file} is damaged (its teachers have not one weight and one score each); train again")
 
 
-def _read_records(run: Run) -> Evidence | None:
+def _read_records(run: Run) -> NodeRecords | None:
     """The node records; raises if their parts do not match."""
-    records = read_evidence(run)
+    records = read_node_records(run)
     if records is None:
         return None
     folder, n = run.folder / "evidence", len(records)
@@ -195,7 +195,7 @@ def _read_records(run: Run) -> Evidence | None:
     return records
 
 
-def ids_of(records: Evidence) -> list[str]:
+def ids_of(records: NodeRecords) -> list[str]:
     """(n,) names of the nodes: the user's ids, else row numbers."""
     separate = iter(range(len(records)))
     rows = [str(row) if row >= 0 else f"validation {next(separate)}" for row in records.row.tolist()]
@@ -204,18 +204,18 @@ def ids_of(records: Evidence) -> list[str]:
     return [row if name is None else str(name) for name, row in zip(records.ids.tolist(), rows, strict=True)]
 
 
-def role_codes(records: Evidence) -> NDArray[np.int64]:
+def role_codes(records: NodeRecords) -> NDArray[np.int64]:
     """(n,) 0 labelled, 1 validation, 2 unlabelled."""
     return np.array([_ROLES.index(role) for role in records.role.tolist()], dtype=np.int64)
 
 
-def edge_kinds(records: Evidence) -> NDArray[np.int64]:
+def edge_kinds(records: NodeRecords) -> NDArray[np.int64]:
     """(m,) 0 LL, 1 LU, 2 UU; a validation node counts as unlabelled, as it did in training."""
     labeled = records.role == LABELED
     kinds: NDArray[np.int64] = 2 - labeled[records.edges].sum(axis=1).astype(np.int64)
     return kinds
 
 
-def has_label(records: Evidence) -> NDArray[np.bool_]:
+def has_label(records: NodeRecords) -> NDArray[np.bool_]:
     """(n,) mask of the nodes whose label is known."""
     return np.array([label is not None for label in records.label.tolist()], dtype=bool)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from ngm.io.node_records import Evidence
+from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON
 from ngm.report.page import ReportTable, Section
 from ngm.report.plotting import as_float, as_int, count
@@ -61,7 +61,7 @@ def _data_text(run: RunData) -> str:
     return f"{rows}{labeled_text}, and {graph}"
 
 
-def _graphs_text(run: RunData, records: Evidence | None) -> str:
+def _graphs_text(run: RunData, records: NodeRecords | None) -> str:
     graphs = len(run.graphs_used)
     graphs_text = "a graph" if graphs == 1 else f"{graphs} graphs"
     return graphs_text if records is None else f"{graphs_text} of {count(records.num_edges, 'edge')}"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm._spelling import first_of
-from ngm.io.node_records import Evidence, label_set, labels_in
+from ngm.io.node_records import NodeRecords, label_set, labels_in
 from ngm.io.tables import Table
 from ngm.targets import ManyClassesWarning, encode_classes, plain, unlabeled_rows
 from ngm.workflow.label_columns import labels_of
@@ -191,7 +191,7 @@ def _with_validation(target: Target, table: Table, name: str) -> Target:
     return replace(target, y=y, held_out=rows)
 
 
-def with_label_names(records: Evidence, names: Sequence[str]) -> Evidence:
+def with_label_names(records: NodeRecords, names: Sequence[str]) -> NodeRecords:
     """The same records with the names of several labels, which the estimator knows by number.
 
     Args:

@@ -11,7 +11,7 @@ from typing import cast
 from ngm.distributed import process_group
 from ngm.estimators.base import NGMEstimator
 from ngm.io.locks import folder_lock
-from ngm.io.node_records import Evidence
+from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON, Run
 from ngm.io.run_writer import RunWriter
 from ngm.workflow.checks import check
@@ -262,7 +262,7 @@ class _Result:
         }
         return TrainResult(runs.model, request.output, page, data, runs, seconds, self.notes, summary)
 
-    def _with_names(self, records: Evidence) -> Evidence:
+    def _with_names(self, records: NodeRecords) -> NodeRecords:
         """The kept nodes with the ids, texts and label names of the table."""
         data = self.data
         return with_label_names(records.named(ids=data.ids, texts=data.texts), data.target.names)

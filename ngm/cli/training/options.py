@@ -32,7 +32,7 @@ _OPTIONS: dict[str, ParameterInfo] = {
         rich_help_panel=_DATA,
     ),
     "task": typer.Option(
-        help="class, number, or labels (several a row).", show_default="found out", rich_help_panel=_DATA
+        help="class, number, or labels (several a row).", show_default="detected", rich_help_panel=_DATA
     ),
     "label_separator": typer.Option(
         help="What stands between the labels of a row.",
@@ -46,11 +46,11 @@ _OPTIONS: dict[str, ParameterInfo] = {
     ),
     "header": typer.Option(
         "--header/--no-header",
-        help="Whether the first line has names; else found out.",
+        help="Whether the first line has names; detected by default.",
         show_default=False,
         rich_help_panel=_DATA,
     ),
-    "delimiter": typer.Option(help="What separates the fields; else found out.", rich_help_panel=_DATA),
+    "delimiter": typer.Option(help="What separates the fields; detected by default.", rich_help_panel=_DATA),
     "validation_column": typer.Option(
         help="Column that marks rows as 'train', 'validation' or 'test', or validation rows as true.",
         rich_help_panel=_DATA,

@@ -157,7 +157,7 @@ def _hidden(model: NGMEstimator, noun: str) -> str:
 def use_of_graph(model: NGMEstimator, noun: str) -> str:
     """What became of the graph."""
     if not all(model.graphs_used_):
-        return "left out, since it tells nothing"
+        return "ignored: predictions of neighbours agree no more than chance"
     edges = "trained on " + ", ".join(f"{count:,} {kind.upper()}" for kind, count in model.edges_by_kind_.items())
     if model.settings_.recipe != "paper":
         more = f"; {edges}" if any(model.edges_by_kind_.values()) else ""
@@ -184,7 +184,7 @@ def planned_use_of_graph(plan: TrainingPlan, noun: str, rows: int) -> str:
     if plan.taught:
         return f"teachers would label up to {rows:,} {noun} by it"
     if not any(plan.edges.values()):
-        return "would be left out, since it tells nothing"
+        return "would be ignored: predictions of neighbours agree no more than chance"
     return "would train on " + ", ".join(f"{count:,} {kind.upper()}" for kind, count in plan.edges.items())
 
 

@@ -223,8 +223,8 @@ def open_stream(
 
     Args:
         source: See `ngm.io.tables.read_table`.
-        delimiter: What separates the fields of a text file; found out where not given.
-        header: Whether the first row of a text file holds the names; found out where not given.
+        delimiter: What separates the fields of a text file; detected by default.
+        header: Whether the first row of a text file holds the names; detected by default.
         temporary: Folder for what does not fit into memory when rows are sorted.
     """
     connection = connect(temporary)

@@ -94,8 +94,8 @@ def read_table(
     Args:
         source: A file (CSV, TSV, Parquet, JSON lines; text and JSON also as .gz or .zst), a folder of parts, a
             pattern such as "part-*.csv", a table of pandas, polars or arrow, a dict of columns, or a DuckDB query.
-        delimiter: What separates the fields of a text file; found out where not given.
-        header: Whether the first row of a text file holds the names; found out where not given. Without one
+        delimiter: What separates the fields of a text file; detected by default.
+        header: Whether the first row of a text file holds the names; detected by default. Without one
             columns are called column0, column1, ...
         trusted: False for a source that came with somebody's file: a local file, or a query that is one SELECT over
             local files, read without extensions, attached databases or the network.

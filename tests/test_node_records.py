@@ -12,7 +12,15 @@ import torch
 import ngm
 from ngm import Graph
 from ngm.estimators import node_recorder
-from ngm.io.node_records import Evidence, edges_between, kept_nodes, labels_in, read_evidence, shortened, write_evidence
+from ngm.io.node_records import (
+    NodeRecords,
+    edges_between,
+    kept_nodes,
+    labels_in,
+    read_node_records,
+    shortened,
+    write_node_records,
+)
 from ngm.io.run_folder import Run
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], num_nodes=7)
@@ -27,8 +35,8 @@ def points(seed: int = 0) -> tuple[np.ndarray, np.ndarray, Graph]:
     return x, y, ngm.knn_graph(x, k=3, metric="euclidean")
 
 
-def evidence_of(folder: Path) -> Evidence:
-    found = read_evidence(Run.open(folder))
+def node_records_of(folder: Path) -> NodeRecords:
+    found = read_node_records(Run.open(folder))
     assert found is not None
     return found
 
@@ -76,7 +84,7 @@ def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: P
     model = ngm.NGMClassifier(recipe="paper", epochs=20, validation=[10, 40], folder=tmp_path / "run").fit(
         x, y, graph=graph
     )
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert found.row.tolist() == list(range(60))
     assert found.whole
     assert [row for row in range(60) if found.role[row] == "validation"] == [10, 40]
@@ -95,7 +103,7 @@ def test_hidden_vectors_before_training_are_those_of_the_new_network(tmp_path: P
     x, y, graph = points()
     new = ngm.NGMClassifier(recipe="paper", epochs=1, learning_rate=1e-12).fit(x, y, graph=graph)
     ngm.NGMClassifier(recipe="paper", epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
-    np.testing.assert_allclose(evidence_of(tmp_path / "run").before, new.transform(x), atol=1e-5)
+    np.testing.assert_allclose(node_records_of(tmp_path / "run").before, new.transform(x), atol=1e-5)
 
 
 def test_keeping_evidence_changes_no_bit_of_the_training(tmp_path: Path) -> None:
@@ -109,7 +117,7 @@ def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None
     x, y, graph = points()
     pair = (x[:3] + 0.01, np.array([0, 0, 1]))
     model = ngm.NGMClassifier(recipe="paper", epochs=5, validation=pair, folder=tmp_path / "run").fit(x, y, graph=graph)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert found.row[-4:].tolist() == [59, -1, -1, -1]
     assert found.role[-3:].tolist() == ["validation"] * 3
     assert found.label[-3:].tolist() == ["0", "0", "1"]
@@ -130,7 +138,7 @@ def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_an
         model = ngm.NGMClassifier(network="charcnn", epochs=1, validation=(new, np.array(["bad", "good"] * 15)))
         given = [*texts, *texts][:nodes]
         model.set_params(folder=tmp_path / "run", overwrite=True).fit(given, np.array([*y, *y])[:nodes])
-        found = evidence_of(tmp_path / "run")
+        found = node_records_of(tmp_path / "run")
         assert found.texts is not None
         said = found.texts[found.row < 0].tolist()
         assert len(said) == most == len(set(said))
@@ -145,7 +153,7 @@ def test_numbers_are_kept_on_their_own_scale(tmp_path: Path) -> None:
     x, _, graph = points()
     y = np.where(np.arange(60) < 10, 100 + 7 * x[:, 0], np.nan)
     model = ngm.NGMRegressor(epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     np.testing.assert_allclose(found.predicted.astype(float), model.predict(x), rtol=1e-4)
     np.testing.assert_allclose(found.label[:10].astype(float), y[:10], rtol=1e-4)
     assert found.label[10:].tolist() == [None] * 50
@@ -157,7 +165,7 @@ def test_several_labels_are_named_together(tmp_path: Path) -> None:
     y = np.full((60, 3), -1)
     y[:4], y[30:34] = (1, 1, 0), (0, 0, 0)
     ngm.NGMClassifier(recipe="paper", epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert found.label[[0, 30, 59]].tolist() == ['["0", "1"]', "[]", None]
     assert [labels_in(label) for label in found.label[[0, 30]]] == [["0", "1"], []]
 
@@ -173,12 +181,12 @@ def test_half_an_emoji_is_kept_as_its_code_and_classes_that_differ_by_one_stay_t
     texts = [f"rain {i} \ud83d" if i % 2 else f"sun {i}" for i in range(12)]
     y = np.array(["a\ud83d", "a\ud83e"] * 6, dtype=object)
     ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert found.texts is not None
     assert found.texts[1] == r"rain 1 \ud83d"
     assert found.label[:2].tolist() == [r"a\ud83d", r"a\ud83e"]
-    write_evidence(Run.open(tmp_path / "run"), found.named(ids=["\udc00"] * 12))
-    again = evidence_of(tmp_path / "run").ids
+    write_node_records(Run.open(tmp_path / "run"), found.named(ids=["\udc00"] * 12))
+    again = node_records_of(tmp_path / "run").ids
     assert again is not None
     assert again[0] == r"\udc00"
     assert r"a\ud83d" in ngm.write_report(tmp_path / "run").read_text(encoding="utf-8")
@@ -188,7 +196,7 @@ def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
     texts = [f"a  good day {i}" if i % 2 else f"a bad night {i}\nand rain" for i in range(12)]
     y = np.array(["bad", "good"] * 6, dtype=object)
     ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert found.texts is not None
     assert found.texts[:2].tolist() == ["a bad night 0 and rain", "a good day 1"]
 
@@ -196,10 +204,10 @@ def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
 def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
     x, y, graph = points()
     ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
-    found = evidence_of(tmp_path / "run")
+    found = node_records_of(tmp_path / "run")
     assert (found.ids, found.texts) == (None, None)
-    write_evidence(Run.open(tmp_path / "run"), found.named(np.arange(100, 160), [f"text {i}" for i in range(60)]))
-    again = evidence_of(tmp_path / "run")
+    write_node_records(Run.open(tmp_path / "run"), found.named(np.arange(100, 160), [f"text {i}" for i in range(60)]))
+    again = node_records_of(tmp_path / "run")
     assert again.ids is not None
     assert again.texts is not None
     assert again.ids[[0, 59]].tolist() == ["100", "159"]
@@ -212,7 +220,7 @@ def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -
     model = ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     (tmp_path / "run" / "report.html").write_text("old", encoding="utf-8")
     model.save(tmp_path / "run", overwrite=True)
-    assert read_evidence(Run.open(tmp_path / "run")) is None
+    assert read_node_records(Run.open(tmp_path / "run")) is None
     assert not (tmp_path / "run" / "report.html").exists()
 
 
@@ -221,7 +229,7 @@ def test_damaged_evidence_is_named(tmp_path: Path) -> None:
     ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
     (tmp_path / "run" / "evidence" / "hidden.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(ValueError, match=r"run/evidence is damaged \(.*\); train again"):
-        evidence_of(tmp_path / "run")
+        node_records_of(tmp_path / "run")
 
 
 def test_long_texts_are_shortened_to_300_characters() -> None:
