@@ -132,3 +132,15 @@ def loaders(monkeypatch: pytest.MonkeyPatch) -> list[EdgeLoader]:
 
     monkeypatch.setattr(estimator_module, "EdgeLoader", Noted)
     return made
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, no $NGM_DATA, fetching forbidden, a package index that is an empty folder."""
+    monkeypatch.delenv("NGM_DATA", raising=False)
+    monkeypatch.setenv("NGM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NGM_OFFLINE", "1")
+    (tmp_path / "index").mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    return tmp_path / "cache"

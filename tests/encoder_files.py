@@ -44,18 +44,6 @@ def weights(width: int = 8, layers: int = 2, inner: int = 16) -> dict[str, torch
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """An empty cache, no $NGM_DATA, fetching forbidden, a package index that is an empty folder."""
-    monkeypatch.delenv("NGM_DATA", raising=False)
-    monkeypatch.setenv("NGM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NGM_OFFLINE", "1")
-    (tmp_path / "index").mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def published(alone: Path, tmp_path: Path, monkeypatch: Patch) -> Path:
     """Tiny files in the cache that pass for those of MiniLM."""
     tokenizers = pytest.importorskip("tokenizers")

@@ -19,18 +19,6 @@ from ngm.text import glove as vectors
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture
-def alone(tmp_path: Path, monkeypatch: Patch) -> Path:
-    """An empty cache, no $NGM_DATA, no network but a package index that is an empty folder."""
-    monkeypatch.delenv("NGM_DATA", raising=False)
-    monkeypatch.setenv("NGM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NGM_OFFLINE", "1")
-    (tmp_path / "index").mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
-    return tmp_path / "cache"
-
-
 def _glove_wheel(folder: Path, monkeypatch: Patch) -> None:
     """Puts a package of four words into the folder that stands in for the package index."""
     words = ["the", ",", "-" * 41, "café"]

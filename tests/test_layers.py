@@ -51,7 +51,6 @@ LAYERS = [
     "features",
     "training",
     "logs",
-    "estimators.parameters",
     "recipes",
     "estimators",
     "comparators",

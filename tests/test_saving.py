@@ -17,9 +17,9 @@ from sklearn.exceptions import NotFittedError
 from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
-from ngm.estimators.parameters import Parameters
 from ngm.estimators.persistence import begin, settings_as_json
 from ngm.io.run_writer import RunWriter
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.settings import RECIPES
 from ngm.rows import Inputs
 

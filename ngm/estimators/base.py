@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, cast
 
@@ -25,7 +26,6 @@ from ngm.estimators.checks import check_features, check_parameters, check_settin
 from ngm.estimators.loss_factory import edge_loss
 from ngm.estimators.network_factory import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
 from ngm.estimators.node_recorder import NodeRecorder
-from ngm.estimators.parameters import Parameters, parameters_of
 from ngm.estimators.preparation import prepare
 from ngm.estimators.trained_model import TrainedModel
 from ngm.graph import Graph
@@ -34,6 +34,7 @@ from ngm.io.run_writer import RunWriter
 from ngm.networks.input_scaling import Table
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import NGMLoss
+from ngm.recipes.parameters import Parameters, parameters_of
 from ngm.recipes.problem import HeldOut, Problem
 from ngm.recipes.recipe import Recipe, recipe_for
 from ngm.recipes.settings import check_teachers, resolve
@@ -259,23 +260,29 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             cost = {"cost": float(loss.cost(logits, truth).mean())}
             return task.metrics(logits, truth) | cost if torch.isfinite(logits).all() else cost
 
-        return train(
-            self.network_,
+        return self._loop()(
             loader,
             loss,
             epochs=cast(int, settings.epochs),
-            seed=self.seed,
-            optimizer=self.optimizer,
-            learning_rate=settings.learning_rate,
-            weight_decay=cast(float, settings.weight_decay),
-            clip=self.clip,
-            bfloat16=self.bfloat16,
-            average=settings.average,
             evaluate=evaluate if held_out.any else None,
             patience=self.patience,
             run=run,
             resume=self.resume,
             on_epoch=on_epoch,
+        )
+
+    def _loop(self) -> partial[History]:
+        """The one loop, with this network and the optimizer of the settings."""
+        return partial(
+            train,
+            self.network_,
+            seed=self.seed,
+            optimizer=self.optimizer,
+            learning_rate=self.settings_.learning_rate,
+            weight_decay=cast(float, self.settings_.weight_decay),
+            clip=self.clip,
+            bfloat16=self.bfloat16,
+            average=self.settings_.average,
         )
 
     def _finish(self, loader: EdgeLoader, run: Run | None, recorder: NodeRecorder | None = None) -> None:

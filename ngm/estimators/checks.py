@@ -15,11 +15,11 @@ from sklearn.utils.validation import validate_data
 
 from ngm._arguments import as_path, flag, short_repr
 from ngm._input_checks import as_dense, check_finite, check_names, check_parts, is_array_like
-from ngm.estimators.parameters import Network, Parameters
 from ngm.graph import Graph
 from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.objective import NGMLoss
 from ngm.parameters import PARAMETERS
+from ngm.recipes.parameters import Network, Parameters
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, check_rows
 from ngm.sampling import EdgeLoader

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ngm.estimators.checks import per_graph
-from ngm.estimators.parameters import Parameters
 from ngm.objective import NGMLoss, Regularizer
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from ngm._node_targets import node_weights
 from ngm._processor import check_bfloat16
 from ngm.choices import ScalingName
-from ngm.estimators.parameters import Network, Parameters
 from ngm.graph import Graph
 from ngm.networks import NETWORKS
 from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
 from ngm.parameters import PARAMETERS
+from ngm.recipes.parameters import Network, Parameters
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.readers import Reader

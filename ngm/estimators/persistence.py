@@ -15,12 +15,12 @@ from torch import nn
 from ngm._arguments import as_path
 from ngm.estimators.data_digests import check_same_data, data_digests
 from ngm.estimators.network_factory import make_network
-from ngm.estimators.parameters import Parameters
 from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import remove_all_leftovers
 from ngm.io.locks import folder_lock
 from ngm.io.run_folder import JSON, Run, TrainedRun
 from ngm.io.run_writer import RunWriter
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings, resolve
 from ngm.recipes.stacking import TeacherReport

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from ngm._input_checks import check_graph_sizes, check_graphs
 from ngm._node_targets import node_weights
-from ngm.estimators.parameters import Parameters
 from ngm.estimators.validation import hold_out
 from ngm.graph import Graph
 from ngm.recipes.auto import check_views
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.problem import Problem
 from ngm.rows import Inputs, num_rows
 from ngm.task import Task

@@ -28,13 +28,13 @@ from ngm.estimators.base import trained_model
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.data_digests import data_digests
 from ngm.estimators.loading import load
-from ngm.estimators.parameters import parameters_of
 from ngm.estimators.training_rounds import Known, Round, write_rounds
 from ngm.graph import Graph
 from ngm.io.files import remove_all_leftovers, remove_folder
 from ngm.io.hashing import digest
 from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
 from ngm.io.run_writer import RunWriter
+from ngm.recipes.parameters import parameters_of
 from ngm.recipes.problem import HeldOut
 
 _LOADED = ("config.json", "model.json", "metrics.json", "history.jsonl", "weights.safetensors")

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ngm.estimators.parameters import Parameters
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import TeacherReport
 from ngm.task import Task

@@ -20,11 +20,11 @@ from ngm.estimators import persistence
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.checks import check_features, check_parameters, check_settings
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.parameters import parameters_of
 from ngm.estimators.validation import chosen_rows, is_pair
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON, Run
 from ngm.propagation.label_propagation import LabelPropagation, UnreachedNodesWarning
+from ngm.recipes.parameters import parameters_of
 from ngm.recipes.settings import resolve
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.targets import as_array, encode_classes, unlabeled_rows

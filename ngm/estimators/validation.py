@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import Tensor
 
-from ngm.estimators.parameters import Validation
+from ngm.recipes.parameters import Validation
 from ngm.recipes.problem import HeldOut
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.targets import as_array, unlabeled_rows, without_missing

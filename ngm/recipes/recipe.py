@@ -17,13 +17,13 @@ from torch.nn import functional as F
 
 from ngm._input_checks import one_graph
 from ngm.distributed import from_first, rank_and_world
-from ngm.estimators.parameters import Parameters, alphas_given
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.objective import NGMLoss
 from ngm.recipes.auto import soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Floats
+from ngm.recipes.parameters import Parameters, alphas_given
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import TeacherReport

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from ngm.choices import Recipe, ScalingName
-from ngm.estimators.parameters import Parameters, alphas_given
 from ngm.networks import WORD_NETWORKS
 from ngm.networks.input_scaling import FEW_COLUMNS
+from ngm.recipes.parameters import Parameters, alphas_given
 from ngm.targets import TaskName
 from ngm.text.readers import reads_texts
 

@@ -12,16 +12,16 @@ from torch import nn
 
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.parameters import Parameters
 from ngm.estimators.regressor import NGMRegressor
 from ngm.io.run_folder import Run
 from ngm.objective import NGMLoss
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.problem import HeldOut, Problem
 from ngm.recipes.recipe import Recipe
 from ngm.rows import Inputs
 from ngm.sampling import EdgeLoader
 from ngm.text.readers import Reader
-from ngm.training import Epoch, History, train
+from ngm.training import Epoch, History
 from ngm.workflow.training_data import TrainingData
 
 _TIMED = 3  # steps, after one that is not timed
@@ -97,27 +97,10 @@ class _DryRun(NGMEstimator):
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         self.num_steps = len(loader)
-        settings = self.settings_ = self.settings_.completed(self.num_steps, len(loader.labeled))
-
-        def train_steps(count: int) -> History:
-            return train(
-                self.network_,
-                loader,
-                loss,
-                epochs=1,
-                max_steps=count,
-                seed=self.seed,
-                optimizer=self.optimizer,
-                learning_rate=settings.learning_rate,
-                weight_decay=cast(float, settings.weight_decay),
-                clip=self.clip,
-                bfloat16=self.bfloat16,
-                average=settings.average,
-            )
-
-        history = train_steps(1)  # the first step takes longer than others
+        self.settings_ = self.settings_.completed(self.num_steps, len(loader.labeled))
+        history = self._loop()(loader, loss, epochs=1, max_steps=1)  # the first step takes longer than others
         if history.stopped != "interrupted":
-            history = train_steps(_TIMED)
+            history = self._loop()(loader, loss, epochs=1, max_steps=_TIMED)
         seconds = sum(epoch["seconds"] for epoch in history.epochs)
         self.seconds_per_epoch = seconds / max(min(_TIMED, self.num_steps), 1) * self.num_steps
         if held_out.any:
