@@ -14,7 +14,7 @@ import torch
 from ngm.datasets import ag_news as ag_news_data
 from ngm.experiments.ag_news import methods as articles
 from ngm.experiments.ag_news import protocol as ag_news
-from ngm.experiments.ag_news.methods import Articles, Method
+from ngm.experiments.ag_news.methods import AgNewsMethod, Articles
 from ngm.experiments.scores import Scores
 
 TOPICS = (("war", "peace", "treaty"), ("goal", "match", "team"), ("stock", "market", "profit"), ("chip", "web", "code"))
@@ -116,7 +116,9 @@ def test_finished_seeds_are_kept_and_not_run_again(
 ) -> None:
     calls = []
 
-    def counted(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+    def counted(
+        articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
+    ) -> Mapping[str, float]:
         calls.append((method.name, labels, seed))
         return {"accuracy": 0.5, "validation": 0.5, "seconds": 1.0, "steps": 2.0}
 

@@ -12,11 +12,11 @@ from ngm.datasets import Dataset, load
 from ngm.datasets.blogcatalog import read, split
 from ngm.experiments.blogcatalog import protocol as blogcatalog
 from ngm.experiments.blogcatalog.methods import (
+    BlogCatalogMethod,
     Bloggers,
     Floats,
     Ids,
     Joint,
-    Method,
     Networks,
     Scorer,
     linear,
@@ -118,7 +118,9 @@ def what_it_is_shown(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
 
 def test_the_table_shows_no_method_the_labels_it_is_scored_on(few: Dataset) -> None:
     for folds in (1, 4):
-        cell = blogcatalog.Cell(Method("learns by heart", {"": what_it_is_shown}, folds=folds), Bloggers(few), 50)
+        cell = blogcatalog.BlogCatalogCell(
+            BlogCatalogMethod("learns by heart", {"": what_it_is_shown}, folds=folds), Bloggers(few), 50
+        )
         found, _ = cell.score(0)
         assert found["macro_f1 independent fixed"] == 0.0
         ids, guesses = cell._held_out(split(20, 0.5, 0)[0], 0)
@@ -145,7 +147,7 @@ def test_chosen_thresholds_mend_scores_that_are_all_too_low(few: Dataset) -> Non
     def low(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         return bloggers.data.y - 5.0
 
-    found, _ = blogcatalog.Cell(Method("low", {"": low}), Bloggers(few), 50).score(0)
+    found, _ = blogcatalog.BlogCatalogCell(BlogCatalogMethod("low", {"": low}), Bloggers(few), 50).score(0)
     assert found["macro_f1 independent fixed"] == 0.0
     assert found["macro_f1 independent chosen"] == 1.0
     assert found["micro_f1 top_k"] == 1.0
@@ -158,7 +160,12 @@ def test_validation_chooses_the_better_candidate(few: Dataset) -> None:
     def wrong(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         return np.random.default_rng(seed).random(bloggers.data.y.shape)
 
-    assert blogcatalog.Cell(Method("two", {"wrong": wrong, "right": right}), Bloggers(few), 50).score(0)[1] == "right"
+    assert (
+        blogcatalog.BlogCatalogCell(
+            BlogCatalogMethod("two", {"wrong": wrong, "right": right}), Bloggers(few), 50
+        ).score(0)[1]
+        == "right"
+    )
 
 
 def test_the_table_has_a_row_for_every_metric_and_the_papers_figure_at_one_of_them(

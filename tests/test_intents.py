@@ -12,9 +12,9 @@ from ngm.datasets import Dataset
 from ngm.experiments.intents import protocol as intents
 from ngm.experiments.intents.methods import (
     METHODS,
+    IntentMethod,
     Linear,
     Messages,
-    Method,
     Network,
     PropagatedTargets,
     Scored,
@@ -115,9 +115,9 @@ def test_every_row_may_take_as_many_steps_as_show_each_message_so_many_times(few
 
 
 def test_few_labels_may_have_candidates_of_their_own(few: Messages) -> None:
-    method = Method("two", {"many": constant(0.9)}, few={"few": constant(0.9)})
-    assert intents.Cell(method, few).score(0)[1] == "many"
-    assert intents.Cell(method, replace(few, per_class=2)).score(0)[1] == "few"
+    method = IntentMethod("two", {"many": constant(0.9)}, few={"few": constant(0.9)})
+    assert intents.IntentCell(method, few).score(0)[1] == "many"
+    assert intents.IntentCell(method, replace(few, per_class=2)).score(0)[1] == "few"
 
 
 @pytest.mark.parametrize(
@@ -217,18 +217,18 @@ def constant(value: float, on_test: float | None = None) -> Scorer:
 
 
 def test_development_messages_choose_and_test_messages_score(few: Messages) -> None:
-    method = Method("two", {"wrong": constant(0.1), "right": constant(0.9)})
-    found, chosen = intents.Cell(method, few).score(0)
+    method = IntentMethod("two", {"wrong": constant(0.1), "right": constant(0.9)})
+    found, chosen = intents.IntentCell(method, few).score(0)
     assert chosen == "right"
     assert found == {"mrr": 1.0, "accuracy": 1.0, "validation_mrr": 1.0}
-    method = Method(
+    method = IntentMethod(
         "luck on the test messages", {"right": constant(0.9, on_test=0.1), "lucky": constant(0.1, on_test=0.9)}
     )
-    assert intents.Cell(method, few).score(0) == (
+    assert intents.IntentCell(method, few).score(0) == (
         {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": 1.0},
         "right",
     )
-    found, _ = intents.Cell(Method("wrong", {"": constant(0.1)}), few).score(0)
+    found, _ = intents.IntentCell(IntentMethod("wrong", {"": constant(0.1)}), few).score(0)
     assert found == {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": pytest.approx(1 / 3)}
 
 
@@ -242,7 +242,7 @@ def test_the_table_is_resumed_and_has_both_metrics_and_the_papers_figure(
         return constant(0.9 if seed else 0.1)(messages, seed)
 
     monkeypatch.setattr(intents, "_messages", lambda dataset, progress: few)
-    monkeypatch.setitem(METHODS, "lstm", Method("LSTM", {"": noted}, published=0.276))
+    monkeypatch.setitem(METHODS, "lstm", IntentMethod("LSTM", {"": noted}, published=0.276))
     called: list[str] = []
     for _ in range(2):
         table = intents.run(

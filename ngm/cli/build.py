@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 from rich.bar import Bar as Drawn
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm._spelling import nearest
 from ngm.choices import Metric, Search, Weight
@@ -185,11 +185,11 @@ def _bad_lines(table: Table) -> list[str]:
 
 
 def _show(summary: Summary, coverage: float | None, notes: Sequence[str], output: Path) -> None:
-    facts = Shown(show_header=False, box=None, pad_edge=False)
+    facts = RichTable(show_header=False, box=None, pad_edge=False)
     for name, value in _facts(summary, coverage).items():
         facts.add_row(name, value)
     out.print(facts, highlight=False)
-    degrees = Shown(box=None, pad_edge=False)
+    degrees = RichTable(box=None, pad_edge=False)
     degrees.add_column("edges at a node", justify="right")
     degrees.add_column("nodes", justify="right")
     degrees.add_column("")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
@@ -78,14 +78,14 @@ def _show(found: Diagnosis, data: GraphData) -> None:
     _print_ids(found, data)
 
 
-def _titled(title: str, shown: Shown) -> None:
+def _titled(title: str, shown: RichTable) -> None:
     out.print(f"[bold]{title}[/]", highlight=False)  # a table's own title breaks at the table's width
     out.print(shown, highlight=False)
 
 
-def _counts(found: Diagnosis) -> Shown:
+def _counts(found: Diagnosis) -> RichTable:
     shape, nodes = found.shape, max(found.num_nodes, 1)
-    shown = Shown(show_header=False)
+    shown = RichTable(show_header=False)
     shown.add_row(
         "labelled nodes", f"{found.labeled:,} ({found.labeled / nodes:.1%}) of {len(found.classes):,} classes"
     )
@@ -101,9 +101,9 @@ def _counts(found: Diagnosis) -> Shown:
     return shown
 
 
-def _pairs(agreed: Agreement) -> Shown:
+def _pairs(agreed: Agreement) -> RichTable:
     """The pairs of classes with most labelled edges; those of two different classes are dim."""
-    shown = Shown()
+    shown = RichTable()
     for name in ("class", "class", "edges", "share", "by chance"):
         shown.add_column(name, justify="left" if name == "class" else "right")
     for pair in agreed.pairs[:_PAIRS_SHOWN]:
@@ -114,9 +114,9 @@ def _pairs(agreed: Agreement) -> Shown:
     return shown
 
 
-def _bars(shares: dict[str, float], counts: dict[str, str]) -> Shown:
+def _bars(shares: dict[str, float], counts: dict[str, str]) -> RichTable:
     block = "#" if out.options.ascii_only else "█"
-    shown = Shown(show_header=False)
+    shown = RichTable(show_header=False)
     for justify in ("right", "right", "right", "left"):
         shown.add_column(justify=justify)
     for name, share in shares.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 
@@ -54,7 +54,7 @@ def datasets_command(
     if as_json:
         print_json({"datasets": [asdict(record) for record in records], "encoders": cast("JSON", _encoders())})
         return
-    shown = Shown()
+    shown = RichTable()
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
         shown.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
     for r in records:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json, spread
 
@@ -44,7 +44,7 @@ def demo_command(
             }
         )
         return
-    shown = Shown(
+    shown = RichTable(
         title=f"Accuracy on 597 new digits, {seeds} {'seed' if seeds == 1 else 'seeds'}", title_justify="left"
     )
     for column in ("labels per class", "without graph", "with graph", "gain"):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import out, spread
-from ngm.experiments.table import Row, Table
+from ngm.experiments.table import ResultTable, Row
 
 _TITLES = {"inductive": "test nodes out", "transductive": "test nodes in"}
 
 
-def show(name: str, table: Table, dataset: str | None = None) -> None:
+def show(name: str, table: ResultTable, dataset: str | None = None) -> None:
     """Prints a table.
 
     Args:
@@ -26,9 +26,9 @@ def show(name: str, table: Table, dataset: str | None = None) -> None:
         {"ag-news": show_articles, "blogcatalog": show_blogcatalog, "intents": show_intents}[name](table)
 
 
-def show_citations(table: Table, dataset: str) -> None:
+def show_citations(table: ResultTable, dataset: str) -> None:
     """A line per method; a column per setting, or per number of labels, with the published figure beside it."""
-    shown = Shown(title=f"{dataset}: test accuracy, ours beside the published", title_justify="left")
+    shown = RichTable(title=f"{dataset}: test accuracy, ours beside the published", title_justify="left")
     columns = list(dict.fromkeys((row.setting, row.labels) for row in table.rows))
     shown.add_column("method")
     for setting, labels in columns:
@@ -51,7 +51,7 @@ def show_citations(table: Table, dataset: str) -> None:
     _notes(table)
 
 
-def show_blogcatalog(table: Table) -> None:
+def show_blogcatalog(table: ResultTable) -> None:
     """A table for each protocol, threshold and score that people ask for; a column per training share."""
     wanted = (
         (
@@ -71,8 +71,8 @@ def show_blogcatalog(table: Table) -> None:
     _notes(table)
 
 
-def _by_share(title: str, rows: Sequence[Row]) -> Shown:
-    shown = Shown(title=title, title_justify="left")
+def _by_share(title: str, rows: Sequence[Row]) -> RichTable:
+    shown = RichTable(title=title, title_justify="left")
     shown.add_column("method")
     published = any(row.paper is not None for row in rows)
     for share in dict.fromkeys(row.setting for row in rows):
@@ -93,16 +93,16 @@ def _by_share(title: str, rows: Sequence[Row]) -> Shown:
     return shown
 
 
-def _notes(table: Table) -> None:
+def _notes(table: ResultTable) -> None:
     for note in table.notes:
         out.print(f"- {note}", highlight=False)
 
 
-def show_articles(table: Table) -> None:
+def show_articles(table: ResultTable) -> None:
     """AG News: a line per method; a column per number of labels, or what it took where there is one number only."""
     by_metric = {metric: [row for row in table.rows if row.metric == metric] for metric in ("accuracy", "seconds")}
     columns = list(dict.fromkeys(row.labels for row in by_metric["accuracy"]))
-    shown = Shown(title="AG News: accuracy on test articles, which are not in the graph", title_justify="left")
+    shown = RichTable(title="AG News: accuracy on test articles, which are not in the graph", title_justify="left")
     shown.add_column("method")
     titles = [f"{labels:,} labels" for labels in columns]
     for title in titles if len(columns) > 1 else ("accuracy", "paper", "seconds to best"):
@@ -119,12 +119,12 @@ def show_articles(table: Table) -> None:
     _notes(table)
 
 
-def show_intents(table: Table) -> None:
+def show_intents(table: ResultTable) -> None:
     """Intents: for each data set and number of labels, a line per method; MRR with its standard error, and accuracy."""
     for dataset, labels in dict.fromkeys((row.dataset, row.labels) for row in table.rows):
         rows = [row for row in table.rows if (row.dataset, row.labels) == (dataset, labels)]
         label_count = "" if labels is None else f", {labels:,} labels"
-        shown = Shown(title=f"{dataset}{label_count}: test utterances", title_justify="left")
+        shown = RichTable(title=f"{dataset}{label_count}: test utterances", title_justify="left")
         for title, side in (("method", "left"), ("MRR", "right"), ("± standard error", "right"), ("paper", "right")):
             shown.add_column(title, justify="left" if side == "left" else "right")
         for title in ("accuracy", "seeds", "seconds a seed"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
 
@@ -48,7 +48,7 @@ def export_command(
     if as_json:
         print_json(_as_json(made))
         return
-    facts = Shown(show_header=False, box=None, pad_edge=False)
+    facts = RichTable(show_header=False, box=None, pad_edge=False)
     for name, value in _facts(made).items():
         facts.add_row(name, escape(value))
     out.print(facts, highlight=False)

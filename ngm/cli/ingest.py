@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json
 
@@ -84,7 +84,7 @@ def ingest_command(
 
 def _show(data: GraphData, seconds: float, folder: Path) -> None:
     """What came in, what became of it, and where it is."""
-    shown = Shown(title=escape(repr(data.graph)), title_justify="left", show_header=False)
+    shown = RichTable(title=escape(repr(data.graph)), title_justify="left", show_header=False)
     shown.add_column()
     shown.add_column(overflow="fold")
     for name, said in summary(data):

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.progress import Progress as Bar
+from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from ngm.cli.terminal import err
@@ -34,7 +34,7 @@ _METRICS = {
 }
 
 
-class Progress:
+class TrainingProgress:
     """Shows each epoch: a bar on a terminal, else a line now and then.
 
     Args:
@@ -50,7 +50,7 @@ class Progress:
         self.spent: list[float] = []
         self.said = -_EVERY
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> TrainingProgress:
         self.bar.start()
         self.task = self.bar.add_task("", total=None)
         return self
@@ -105,7 +105,7 @@ def counted(what: str, things: str, quiet: bool) -> Iterator[Callable[[int, int]
             bar.stop()
 
 
-class _Bar(Bar):
+class _Bar(RichProgress):
     """A bar with a line below it, since both beside each other do not fit into a narrow terminal."""
 
     line = ""

@@ -59,12 +59,12 @@ class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself, fitted.
         """
         check_numbers(self, positive=("c",), whole=("max_iter",))
-        problem = read_problem(self, x, y, graph)
-        rows = scaled(problem.x, self.unit_rows)
+        data = check_training_set(self, x, y, graph)
+        rows = scaled(data.x, self.unit_rows)
         model = LogisticRegression(C=self.c, max_iter=self.max_iter)
-        model.fit(rows[problem.labeled], problem.targets[problem.labeled])
-        self.classes_, self.coef_, self.intercept_ = problem.classes, model.coef_, model.intercept_
-        self.transduction_ = self.predict(problem.x)
+        model.fit(rows[data.labeled], data.targets[data.labeled])
+        self.classes_, self.coef_, self.intercept_ = data.classes, model.coef_, model.intercept_
+        self.transduction_ = self.predict(data.x)
         return self
 
     def decision_function(self, x: Inputs) -> Floats:
@@ -80,7 +80,7 @@ class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingSet:
     """What `fit` is given, checked.
 
     Args:
@@ -100,9 +100,9 @@ class Problem:
         return np.where(self.targets[self.labeled] == index, 1.0, -1.0)
 
 
-def read_problem(
+def check_training_set(
     estimator: BaseEstimator, x: Inputs, y: ArrayLike, graph: Graph | None, needs_graph: bool = False
-) -> Problem:
+) -> TrainingSet:
     """Checks the arguments of `fit`.
 
     Args:
@@ -125,7 +125,7 @@ def read_problem(
         raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it, with Graph.from_edges for instance")
     if graph is not None and graph.num_nodes != rows:
         raise ValueError(f"graph has {graph.num_nodes} nodes, x has {rows} rows; give a row per node")
-    return Problem(checked, encoded.targets.numpy(), encoded.labeled.numpy(), encoded.classes)
+    return TrainingSet(checked, encoded.targets.numpy(), encoded.labeled.numpy(), encoded.classes)
 
 
 def check_numbers(

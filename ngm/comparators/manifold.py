@@ -26,8 +26,8 @@ from ngm.comparators.linear import (
     Floats,
     best_class,
     check_numbers,
+    check_training_set,
     linear_scores,
-    read_problem,
     scaled,
     squared_hinge_svm,
 )
@@ -83,19 +83,19 @@ class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_numbers(self, positive=("gamma_a",), zero_or_more=("gamma_i",))
         if self.kind not in ("rls", "svm"):
             raise ValueError(f"kind is {self.kind!r}; choose 'rls' (squared error) or 'svm' (squared hinge)")
-        problem = read_problem(self, x, y, graph, needs_graph=self.gamma_i > 0)
-        rows = scaled(problem.x.astype(np.float64), self.unit_rows)
+        data = check_training_set(self, x, y, graph, needs_graph=self.gamma_i > 0)
+        rows = scaled(data.x.astype(np.float64), self.unit_rows)
         root = self._root(rows, graph)  # (d, d) lower triangle R
-        known = rows[problem.labeled]  # (l, d)
+        known = rows[data.labeled]  # (l, d)
         mapped = solve_triangular(root, (known if isinstance(known, np.ndarray) else known.toarray()).T, lower=True).T
-        count = len(problem.classes) if len(problem.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(problem.classes) - count
+        count = len(data.classes) if len(data.classes) > 2 else 1  # of two classes, one is minus the other
+        first = len(data.classes) - count
         solver = _rls if self.kind == "rls" else _svm
-        solved = [solver(mapped, problem.signs(k)) for k in range(first, first + count)]
+        solved = [solver(mapped, data.signs(k)) for k in range(first, first + count)]
         self.coef_ = solve_triangular(root, np.stack([v for v, _ in solved], axis=1), lower=True, trans="T").T
         self.intercept_ = np.array([b for _, b in solved])
-        self.classes_ = problem.classes
-        self.transduction_ = self.predict(problem.x)
+        self.classes_ = data.classes
+        self.transduction_ = self.predict(data.x)
         return self
 
     def decision_function(self, x: Inputs) -> Floats:

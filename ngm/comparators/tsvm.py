@@ -24,9 +24,9 @@ from ngm.comparators.linear import (
     Floats,
     best_class,
     check_numbers,
+    check_training_set,
     linear_scores,
     minimize_smooth,
-    read_problem,
     scaled,
     squared_hinge_svm,
 )
@@ -77,16 +77,16 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself, fitted.
         """
         check_numbers(self, positive=("c",), zero_or_more=("c_unlabeled",), whole=("anneal",))
-        problem = read_problem(self, x, y, graph)
-        rows = scaled(problem.x.astype(np.float64), self.unit_rows)
-        known, others = rows[problem.labeled], rows[~problem.labeled]
-        count = len(problem.classes) if len(problem.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(problem.classes) - count
-        solved = [self._one_class(known, problem.signs(k), others) for k in range(first, first + count)]
+        data = check_training_set(self, x, y, graph)
+        rows = scaled(data.x.astype(np.float64), self.unit_rows)
+        known, others = rows[data.labeled], rows[~data.labeled]
+        count = len(data.classes) if len(data.classes) > 2 else 1  # of two classes, one is minus the other
+        first = len(data.classes) - count
+        solved = [self._one_class(known, data.signs(k), others) for k in range(first, first + count)]
         self.coef_ = np.stack([w for w, _ in solved])
         self.intercept_ = np.array([b for _, b in solved])
-        self.classes_ = problem.classes
-        self.transduction_ = self.predict(problem.x)
+        self.classes_ = data.classes
+        self.transduction_ = self.predict(data.x)
         return self
 
     def decision_function(self, x: Inputs) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from ngm.experiments.table import Row, Table
+from ngm.experiments.table import ResultTable, Row
 from ngm.io.files import file_written_whole
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -19,7 +19,7 @@ _LOOKS = {
 _OTHERS = (("#3a9d5d", "^"), ("#7b4fb5", "v"), ("#c98a1b", "P"))
 
 
-def draw(table: Table, file: Path) -> None:
+def draw(table: ResultTable, file: Path) -> None:
     """Draws a table whose rows vary the number of labels: a line per method, bars of one standard deviation.
 
     Args:

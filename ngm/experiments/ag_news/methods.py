@@ -41,7 +41,7 @@ _BATCH_ROWS = 256  # articles predicted at once
 
 
 @dataclass(frozen=True)
-class Method:
+class AgNewsMethod:
     """A row of the table.
 
     Args:
@@ -156,7 +156,7 @@ class Articles:
 
 
 def fitted(
-    articles: Articles, method: Method, labels: int | None, seed: int, steps: int
+    articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
 ) -> tuple[nn.Module, History, int]:
     """Trains a method's network.
 
@@ -192,7 +192,7 @@ def fitted(
     return network, history, len(loader)
 
 
-def scores(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+def scores(articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
     """Test accuracy first; then that on validation, and seconds and steps up to the epoch that was kept."""
     network, history, length = fitted(articles, method, labels, seed, steps)
     epochs_used = history.epochs[: history.best_epoch + 1]
@@ -204,7 +204,7 @@ def scores(articles: Articles, method: Method, labels: int | None, seed: int, st
     }
 
 
-def _loader_and_loss(articles: Articles, method: Method, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
+def _loader_and_loss(articles: Articles, method: AgNewsMethod, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
     """What to learn, in batches, and at which cost."""
     y, labeled = torch.from_numpy(y_train), torch.from_numpy(y_train >= 0)
     nothing = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
@@ -231,7 +231,7 @@ def _loader_and_loss(articles: Articles, method: Method, y_train: Ids, seed: int
     return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
 
 
-def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
+def _inputs(articles: Articles, method: AgNewsMethod, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
     """Texts of some of the graph's articles as they are shown while training."""
     rows: Ragged | SynonymTexts = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
     if method.thesaurus:

@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 
 from ngm._spelling import nearest
 from ngm.datasets import Progress, load
-from ngm.experiments.ag_news.methods import BATCH, Articles, Method, scores
+from ngm.experiments.ag_news.methods import BATCH, AgNewsMethod, Articles, scores
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.text import mythes
 
 __all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "curve", "plan", "run"]
 CUT = 0.3
-METHODS: dict[str, Method] = {
-    "small": Method("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
-    "small-thesaurus": Method(
+METHODS: dict[str, AgNewsMethod] = {
+    "small": AgNewsMethod("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
+    "small-thesaurus": AgNewsMethod(
         "small CNN + thesaurus",
         "small",
         thesaurus=True,
@@ -31,15 +31,17 @@ METHODS: dict[str, Method] = {
         steps=1500,
         published=0.8520,
     ),
-    "tiny": Method("tiny CNN", published=0.8507),
-    "tiny-thesaurus": Method("tiny CNN + thesaurus", thesaurus=True),
-    "ngm": Method("tiny CNN with NGM", learn="edges", published=0.8690),
-    "ngm-thesaurus": Method("tiny CNN with NGM + thesaurus", learn="edges", thesaurus=True),
-    "ngm-shuffled": Method("tiny CNN with NGM, graph shuffled", learn="edges", shuffled=True),
-    "cut": Method("tiny CNN + cuts", cut=CUT, steps=6000),
-    "ours": Method("NGM (ours)", learn="soft labels", cut=CUT, steps=6000),
-    "ours-thesaurus": Method("NGM (ours) + thesaurus", learn="soft labels", cut=CUT, steps=6000, thesaurus=True),
-    "ours-shuffled": Method("NGM (ours), graph shuffled", learn="soft labels", cut=CUT, steps=6000, shuffled=True),
+    "tiny": AgNewsMethod("tiny CNN", published=0.8507),
+    "tiny-thesaurus": AgNewsMethod("tiny CNN + thesaurus", thesaurus=True),
+    "ngm": AgNewsMethod("tiny CNN with NGM", learn="edges", published=0.8690),
+    "ngm-thesaurus": AgNewsMethod("tiny CNN with NGM + thesaurus", learn="edges", thesaurus=True),
+    "ngm-shuffled": AgNewsMethod("tiny CNN with NGM, graph shuffled", learn="edges", shuffled=True),
+    "cut": AgNewsMethod("tiny CNN + cuts", cut=CUT, steps=6000),
+    "ours": AgNewsMethod("NGM (ours)", learn="soft labels", cut=CUT, steps=6000),
+    "ours-thesaurus": AgNewsMethod("NGM (ours) + thesaurus", learn="soft labels", cut=CUT, steps=6000, thesaurus=True),
+    "ours-shuffled": AgNewsMethod(
+        "NGM (ours), graph shuffled", learn="soft labels", cut=CUT, steps=6000, shuffled=True
+    ),
 }
 CURVE = ("tiny", "cut", "ours")
 QUICK = ("tiny", "ngm", "cut", "ours")
@@ -57,7 +59,7 @@ def run(
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
     kept: Scores | None = None,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table, with all labels.
 
     Args:
@@ -83,7 +85,7 @@ def curve(
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
     kept: Scores | None = None,
-) -> Table:
+) -> ResultTable:
     """The same with 100 to all labels, the other articles unlabelled; see `run`."""
     label_counts = QUICK_LABELS if quick else LABELS
     max_steps = _QUICK_STEPS if quick else CURVE_STEPS
@@ -123,7 +125,7 @@ def count(rows: Sequence[str] | None, seeds: int, quick: bool, points: bool = Fa
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class AgNewsCell:
     """One method with some articles labelled.
 
     Args:
@@ -133,7 +135,7 @@ class Cell:
         steps: At most.
     """
 
-    method: Method
+    method: AgNewsMethod
     articles: Articles
     labels: int | None
     steps: int
@@ -162,7 +164,7 @@ def _table(
     progress: Progress | None,
     on_seed: Callable[[str], None],
     cache: Scores,
-) -> Table:
+) -> ResultTable:
     check(rows)
     articles = Articles(load("ag_news", progress), progress)
     table_rows: list[Row] = []
@@ -175,20 +177,20 @@ def _table(
             continue
         steps = min(method.steps, max_steps)
         for labels in label_counts:
-            cell, scores = Cell(method, articles, labels, steps), []
+            cell, scores = AgNewsCell(method, articles, labels, steps), []
             labels_text = f"{labels:,} labels" if labels else "all labels"
             for seed in range(_seeds(method, seeds, quick)):
                 scores.append(cache.get(_cache_key(articles.data.note, method, labels, seed, steps), cell, seed))
                 on_seed(f"{method.name}, {labels_text}")
             table_rows += _rows(method, labels or int((articles.y >= 0).sum()), scores)
-    return Table("ag-news", table_rows, notes)
+    return ResultTable("ag-news", table_rows, notes)
 
 
-def _seeds(method: Method, seeds: int, quick: bool) -> int:
+def _seeds(method: AgNewsMethod, seeds: int, quick: bool) -> int:
     return 1 if method.size == _ONCE else 2 if quick else seeds
 
 
-def _missing(method: Method) -> str:
+def _missing(method: AgNewsMethod) -> str:
     """What keeps a row from being run, in words."""
     if not method.thesaurus:
         return ""
@@ -199,7 +201,7 @@ def _missing(method: Method) -> str:
     return ""
 
 
-def _cache_key(data: str, method: Method, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
+def _cache_key(data: str, method: AgNewsMethod, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
     """What tells a score from others."""
     return {
         "table": "ag-news",
@@ -212,7 +214,7 @@ def _cache_key(data: str, method: Method, labels: int | None, seed: int, steps: 
     }
 
 
-def _rows(method: Method, labels: int, scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: AgNewsMethod, labels: int, scores: Sequence[Score]) -> Iterator[Row]:
     for metric in ("accuracy", "validation", "seconds", "steps"):
         values = [replace(score, value=score.metrics[metric]) for score in scores]
         yield summary(

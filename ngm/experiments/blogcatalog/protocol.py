@@ -17,11 +17,11 @@ import numpy as np
 from ngm._spelling import nearest
 from ngm.datasets import Progress, load
 from ngm.datasets.blogcatalog import split
-from ngm.experiments.blogcatalog.methods import METHODS, Bloggers, Floats, Ids, Method, Scorer
+from ngm.experiments.blogcatalog.methods import METHODS, BlogCatalogMethod, Bloggers, Floats, Ids, Scorer
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.metrics import Average, Protocol, best_thresholds, f1, recall
 
 __all__ = ["METHODS", "SHARES", "check", "count", "plan", "run"]
@@ -47,7 +47,7 @@ def run(
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
     shares: Sequence[int] | None = None,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table.
 
     Args:
@@ -72,7 +72,7 @@ def run(
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
         for share in columns:
-            cell, cell_scores = Cell(method, bloggers, share), []
+            cell, cell_scores = BlogCatalogCell(method, bloggers, share), []
             for seed in range(2 if quick else seeds):
                 cell_scores.append(cache.get(_cache_key(key, share, seed), cell, seed))
                 on_seed(f"{method.name}, {share} %")
@@ -81,7 +81,7 @@ def run(
                 notes.append(
                     f"{method.name}, {share} %: validation chose {_count_candidates(s.chosen for s in cell_scores)}"
                 )
-    return Table("blogcatalog", table_rows, notes)
+    return ResultTable("blogcatalog", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -119,7 +119,7 @@ def count(rows: Sequence[str], seeds: int, quick: bool, shares: Sequence[int] | 
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class BlogCatalogCell:
     """One method with a share of the nodes labelled.
 
     Args:
@@ -128,7 +128,7 @@ class Cell:
         share: Percent of the nodes to train on.
     """
 
-    method: Method
+    method: BlogCatalogMethod
     bloggers: Bloggers
     share: int
 
@@ -188,7 +188,7 @@ def _cache_key(method: str, share: int, seed: int) -> dict[str, str | int]:
     return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, share: int, cell_scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: BlogCatalogMethod, share: int, cell_scores: Sequence[Score]) -> Iterator[Row]:
     for protocol, threshold in _COLUMNS:
         for metric, _, _ in _METRICS:
             values = [replace(score, value=score.metrics[_name(metric, protocol, threshold)]) for score in cell_scores]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.datasets import Dataset, few_labels
-from ngm.experiments.citations.methods import Estimator, Make, Method, Setting
+from ngm.experiments.citations.methods import CitationMethod, Estimator, Make, Setting
 from ngm.graph import Graph
 from ngm.metrics import accuracy
 
@@ -79,7 +79,7 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class CitationCell:
     """One method on one view of the data.
 
     Args:
@@ -90,7 +90,7 @@ class Cell:
         draw: Which draw of them.
     """
 
-    method: Method
+    method: CitationMethod
     data: Dataset
     setting: Setting
     per_class: int | None = None

@@ -117,7 +117,7 @@ Scorer = Callable[[Messages, int], Scored]
 
 
 @dataclass(frozen=True)
-class Method:
+class IntentMethod:
     """A row of the table.
 
     Args:
@@ -341,21 +341,25 @@ def logits(network: nn.Module, tokens: Ragged) -> Floats:
         return torch.cat([network(tokens[part]) for part in parts]).numpy()
 
 
-METHODS: dict[str, Method] = {
-    "random": Method("Random", {"": random_order}, published=0.175),
-    "frequency": Method("Frequency", {"": by_frequency}, chance=False, published=0.258),
-    "tfidf": Method(
+METHODS: dict[str, IntentMethod] = {
+    "random": IntentMethod("Random", {"": random_order}, published=0.175),
+    "frequency": IntentMethod("Frequency", {"": by_frequency}, chance=False, published=0.258),
+    "tfidf": IntentMethod(
         "TF-IDF + logistic regression",
         {f"runs up to {n}, C = {c}": Linear(n, c) for n in (2, 3) for c in (3.0, 10.0, 30.0)},
         chance=False,
     ),
-    "lstm": Method("LSTM", {"": Network()}, published=0.276),
-    "ngm": Method("NGM-LSTM", {"alpha = 0.008": Network(0.008)}, few={"alpha = 0.03": Network(0.03)}, published=0.284),
-    "shuffled": Method(
+    "lstm": IntentMethod("LSTM", {"": Network()}, published=0.276),
+    "ngm": IntentMethod(
+        "NGM-LSTM", {"alpha = 0.008": Network(0.008)}, few={"alpha = 0.03": Network(0.03)}, published=0.284
+    ),
+    "shuffled": IntentMethod(
         "NGM-LSTM, graph shuffled",
         {"alpha = 0.008": Network(0.008, "shuffled")},
         few={"alpha = 0.03": Network(0.03, "shuffled")},
     ),
-    "ours": Method("NGM (ours)", {"": Network(taught=PropagatedTargets())}),
-    "ours-shuffled": Method("NGM (ours), graph shuffled", {"": Network(taught=PropagatedTargets(), edges="shuffled")}),
+    "ours": IntentMethod("NGM (ours)", {"": Network(taught=PropagatedTargets())}),
+    "ours-shuffled": IntentMethod(
+        "NGM (ours), graph shuffled", {"": Network(taught=PropagatedTargets(), edges="shuffled")}
+    ),
 }

@@ -16,9 +16,9 @@ from ngm.datasets import Progress, load
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.intents import DATASETS
-from ngm.experiments.intents.methods import METHODS, Messages, Method, Network, Scored
+from ngm.experiments.intents.methods import METHODS, IntentMethod, Messages, Network, Scored
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.io.run_folder import JSON
 from ngm.metrics import accuracy, mean_reciprocal_rank
 
@@ -36,7 +36,7 @@ def run(
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
     datasets: Sequence[str] = DATASETS,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table.
 
     Args:
@@ -59,7 +59,7 @@ def run(
         notes.append(_about(dataset, messages))
         for key in rows:
             method, seed_scores = METHODS[key], []
-            cell = Cell(method, messages)
+            cell = IntentCell(method, messages)
             for seed in _seeds(method, dataset, seeds, quick):
                 seed_scores.append(cache.get(_cache_key(key, dataset, seed), cell, seed))
                 on_seed(f"{method.name}, {dataset}")
@@ -68,7 +68,7 @@ def run(
                 notes.append(
                     f"{dataset}, {method.name}: {_count_chosen(seed_scores)}, chosen on the development messages"
                 )
-    return Table("intents", table_rows, notes)
+    return ResultTable("intents", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -98,7 +98,7 @@ def count(rows: Sequence[str], seeds: int, quick: bool, datasets: Sequence[str] 
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class IntentCell:
     """One method on one data set.
 
     Args:
@@ -106,7 +106,7 @@ class Cell:
         messages: The data.
     """
 
-    method: Method
+    method: IntentMethod
     messages: Messages
 
     def prepare(self) -> None:
@@ -143,7 +143,7 @@ def _messages(dataset: str, progress: Progress | None) -> Messages:
     return Messages(load(dataset.removesuffix(_FEW), progress), LABELS_PER_CLASS if is_few else None)
 
 
-def _seeds(method: Method, dataset: str, seeds: int, quick: bool) -> range:
+def _seeds(method: IntentMethod, dataset: str, seeds: int, quick: bool) -> range:
     """Seeds to run; one where chance plays no part. Few labels are drawn anew by every seed."""
     fixed = not method.chance and not dataset.endswith(_FEW)
     return range(1 if fixed else 2 if quick else seeds)
@@ -154,7 +154,7 @@ def _cache_key(method: str, dataset: str, seed: int) -> dict[str, JSON]:
     return {"table": "intents", "dataset": dataset, "method": method, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, messages: Messages, seed_scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: IntentMethod, messages: Messages, seed_scores: Sequence[Score]) -> Iterator[Row]:
     labels = None if messages.per_class is None else messages.per_class * len(messages.data.classes)
     main = messages.data.name == DATASETS[0]
     for metric in _METRICS:
