@@ -41,7 +41,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Articles:
     np.savez(tmp_path / "words.npz", words=np.array(words), vectors=vectors)
     monkeypatch.setattr(articles, "_glove", lambda progress: tmp_path / "words.npz")
     monkeypatch.setattr(ag_news, "load", lambda name, progress: ag_news_data.read(folder))
-    monkeypatch.setattr(articles, "EVERY", 2)
+    monkeypatch.setattr(articles, "VALIDATION_INTERVAL", 2)
     monkeypatch.setattr(articles, "BATCH", 128)
     few = {key: replace(method, steps=4) for key, method in ag_news.METHODS.items()}
     monkeypatch.setattr(ag_news, "METHODS", few)
@@ -125,9 +125,9 @@ def test_finished_seeds_are_kept_and_not_run_again(
     monkeypatch.setattr(ag_news, "scores", counted)
     monkeypatch.setattr(ag_news, "LABELS", (8, None))
     keep = tmp_path / "kept.jsonl"
-    ag_news.curve(["tiny"], seeds=1, kept=Scores(keep))
+    ag_news.curve(["tiny"], seeds=1, scores=Scores(keep))
     seen: list[str] = []
-    table = ag_news.curve(["tiny", "ours"], seeds=2, kept=Scores(keep), on_seed=seen.append)
+    table = ag_news.curve(["tiny", "ours"], seeds=2, scores=Scores(keep), on_seed=seen.append)
     assert len(calls) == len(set(calls)) == 8
     assert len(seen) == 8 == ag_news.count(["tiny", "ours"], 2, False, points=True)
     assert seen[0] == "tiny CNN, 8 labels"

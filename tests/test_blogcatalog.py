@@ -16,8 +16,8 @@ from ngm.experiments.blogcatalog.methods import (
     Bloggers,
     Floats,
     Ids,
-    Joint,
-    Networks,
+    JointNetwork,
+    LabelNetworks,
     Scorer,
     linear,
     weighted_bce,
@@ -104,7 +104,7 @@ def test_networks_and_the_joint_network_learn_the_circles(few: Dataset, alpha: f
     bloggers, labeled = Bloggers(few), np.array([0, 3, 6, 9, 10, 13, 16, 19])
     bloggers.__dict__["wide_netmf"] = np.repeat(np.eye(2, dtype=np.float32), 10, axis=0)  # too few nodes for 256
     others = np.setdiff1d(np.arange(20), labeled)
-    for scorer in (Networks(alpha, steps=(60, 60, 60), batch_size=16), Joint(alpha)):
+    for scorer in (LabelNetworks(alpha, steps=(60, 60, 60), batch_size=16), JointNetwork(alpha)):
         logits = scorer(bloggers, labeled, 0)
         assert ((logits[others, :2] > 0) == (few.y[others, :2] > 0)).all()
 
@@ -129,7 +129,7 @@ def test_the_table_shows_no_method_the_labels_it_is_scored_on(few: Dataset) -> N
 
 
 @pytest.mark.parametrize(
-    "scorer", [Networks(0.1, steps=(3, 3, 3), batch_size=16), Joint(0.01, steps=3), linear("wide_netmf")]
+    "scorer", [LabelNetworks(0.1, steps=(3, 3, 3), batch_size=16), JointNetwork(0.01, steps=3), linear("wide_netmf")]
 )
 def test_no_method_looks_at_labels_that_are_hidden(few: Dataset, scorer: Scorer) -> None:
     labeled, found = np.array([0, 3, 6, 9, 10, 13, 16, 19]), []

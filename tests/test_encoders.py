@@ -232,7 +232,7 @@ def test_offline_with_nothing_cached_tfidf_is_taken_and_says_what_is_lacking(alo
     pytest.importorskip("tokenizers")
     found = choose_encoder(TEXTS)
     assert found.encoder.name == "tfidf"
-    assert found.reason == choice.LACKING
+    assert found.reason == choice.MINILM_UNAVAILABLE
     with pytest.raises(EncoderUnavailableError, match="GloVe vectors are not here"):
         fit_encoder("glove", TEXTS)
     with pytest.raises(DatasetUnavailableError):
@@ -243,7 +243,7 @@ def test_minilm_is_chosen_where_it_is_and_its_static_form_for_very_many_texts(
     published: Path, monkeypatch: Patch
 ) -> None:
     assert choose_encoder(TEXTS).encoder.name == "minilm"
-    monkeypatch.setattr(choice, "_PATIENCE", 0)
+    monkeypatch.setattr(choice, "_MAX_SECONDS", 0)
     found = choose_encoder(TEXTS)
     assert found.encoder.name == "minilm-static"
     assert "minilm would read 7 texts" in found.reason

@@ -233,7 +233,7 @@ def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeyp
 
     def interrupted(self: progress.TrainingProgress, epoch: dict[str, float]) -> None:
         show(self, epoch)
-        if self.what.startswith("without"):
+        if self.description.startswith("without"):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(progress.TrainingProgress, "__call__", interrupted)

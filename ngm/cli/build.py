@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
-from rich.bar import Bar as Drawn
+from rich.bar import Bar as RichBar
 from rich.markup import escape
 from rich.table import Table as RichTable
 
@@ -83,20 +83,26 @@ def build_command(
     check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
     join: Join = "mutual" if mutual else "union"
     check_edge_options(metric, join, weight, max_degree)
-    searching = {"--recall": recall, "--seed": seed}
+    search_options = {"--recall": recall, "--seed": seed}
     if search == "exact":
-        _refuse(searching, "an approximate search, and --search is exact")
+        _refuse(search_options, "an approximate search, and --search is exact")
     table = None if Path(source).suffix in MATRICES else read_table(source, delimiter, header)
     if table is None:
-        named = {"--text": text, "--columns": columns, "--id": id_column, "--label": label, "--vectors": vectors}
-        reading = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
-        _refuse({**named, **reading}, f"tables, and {source} is a matrix")
+        column_options = {
+            "--text": text,
+            "--columns": columns,
+            "--id": id_column,
+            "--label": label,
+            "--vectors": vectors,
+        }
+        format_options = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
+        _refuse({**column_options, **format_options}, f"tables, and {source} is a matrix")
         rows = TextRows(read_matrix(Path(source)))
     else:
         rows = _rows_of(table, text, columns, vectors, idf)
         _check_columns(table, id_column, label)
     if sp.issparse(rows.x):
-        _refuse(searching, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
+        _refuse(search_options, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
     with bar(_PERCENT, quiet=as_json) as step:
         built = rows_graph(
             rows,
@@ -133,19 +139,19 @@ class _Percent:
     """Moves a bar of a hundred on as rows are done."""
 
     def __init__(self, step: Step) -> None:
-        self.step, self.shown = step, 0
+        self.step, self.percent = step, 0
 
     def __call__(self, done: int, total: int) -> None:
-        while self.shown < _PERCENT * done // total:
-            self.shown += 1
+        while self.percent < _PERCENT * done // total:
+            self.percent += 1
             self.step("joining rows")
 
 
-def _refuse(given: Mapping[str, object], where: str) -> None:
+def _refuse(options: Mapping[str, object], purpose: str) -> None:
     """Refuses options that would quietly do nothing."""
-    for option, value in given.items():
+    for option, value in options.items():
         if value is not None:
-            raise ValueError(f"{option} is for {where}; leave it out")
+            raise ValueError(f"{option} is for {purpose}; leave it out")
 
 
 def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> TextRows:
@@ -164,8 +170,8 @@ def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path 
     return TextRows(column_rows(table, _names(columns or "", table)))
 
 
-def _names(given: str, table: Table) -> list[str]:
-    return [given] if given in table.columns else [name.strip() for name in given.split(",")]
+def _names(names: str, table: Table) -> list[str]:
+    return [names] if names in table.columns else [name.strip() for name in names.split(",")]
 
 
 def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
@@ -193,14 +199,14 @@ def _show(summary: Summary, coverage: float | None, notes: Sequence[str], output
     degrees.add_column("edges at a node", justify="right")
     degrees.add_column("nodes", justify="right")
     degrees.add_column("")
-    most = max(row.nodes for row in summary.degrees)
+    max_nodes = max(row.nodes for row in summary.degrees)
     for row in dropwhile(lambda row: not row.nodes, summary.degrees):
-        degrees.add_row(row.name, f"{row.nodes:,}", Drawn(most, 0, row.nodes, width=40))
+        degrees.add_row(row.name, f"{row.nodes:,}", RichBar(max_nodes, 0, row.nodes, width=40))
     out.print(degrees, highlight=False)
     for note in notes:
         err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
-    where = escape(str(output))
-    out.print(f"Graph folder: {where}   (next: ngm check {where})", highlight=False, soft_wrap=True)
+    folder_text = escape(str(output))
+    out.print(f"Graph folder: {folder_text}   (next: ngm check {folder_text})", highlight=False, soft_wrap=True)
 
 
 def _facts(summary: Summary, coverage: float | None) -> dict[str, str]:

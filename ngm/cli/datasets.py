@@ -54,15 +54,15 @@ def datasets_command(
     if as_json:
         print_json({"datasets": [asdict(record) for record in records], "encoders": cast("JSON", _encoders())})
         return
-    shown = RichTable()
+    table = RichTable()
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
-        shown.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
+        table.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
     for r in records:
         nodes, edges, features, classes = (
             f"{count:,}" for count in (r.num_nodes, r.num_edges, r.num_features, r.num_classes)
         )
-        shown.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
-    out.print(shown)
+        table.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
+    out.print(table)
     for encoder in _encoders():
         line = f"encoder {encoder['name']}: {encoder['what']}, {encoder['license']}, {encoder['where']}"
         out.print(escape(line), highlight=False, soft_wrap=True)
@@ -72,9 +72,9 @@ def _encoders() -> list[dict[str, JSON]]:
     """Sentence encoders that have files, and where these are now."""
     from ngm.text.encoders import minilm
 
-    what = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
+    models = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
     return [
-        {"name": name, "what": what[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
+        {"name": name, "what": models[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
         for name, precision in minilm.PRECISIONS.items()
     ]
 
@@ -106,9 +106,9 @@ def _written(data: Dataset, folder: Path) -> list[Path]:
     with tempfile.TemporaryDirectory() as place:
         files = write_tables(data, place)
         for file in files:
-            there = folder / file.name
-            if there.exists() and (there.is_dir() or there.read_bytes() != file.read_bytes()):
-                raise FileExistsError(f"{there} is there already and holds something else; name another folder")
+            target = folder / file.name
+            if target.exists() and (target.is_dir() or target.read_bytes() != file.read_bytes()):
+                raise FileExistsError(f"{target} is there already and holds something else; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             with file_written_whole(folder / file.name) as part:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CLASSES_SHOWN = 8
 _RULES = {"max": "the largest", "sum": "the sum", "mean": "the mean"}
-_SPOKEN = {"\\t": "\t", "tab": "\t", "space": " "}
+_DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 
 @app.command("ingest")
@@ -68,7 +68,7 @@ def ingest_command(
             directed=directed,
             merge=cast("Merge", merge),
             dangling=cast("Dangling", dangling),
-            delimiter=None if delimiter is None else _SPOKEN.get(delimiter, delimiter),
+            delimiter=None if delimiter is None else _DELIMITERS.get(delimiter, delimiter),
             header=header,
             folder=output,
             memory_limit=memory_limit,
@@ -84,15 +84,15 @@ def ingest_command(
 
 def _show(data: GraphData, seconds: float, folder: Path) -> None:
     """What came in, what became of it, and where it is."""
-    shown = RichTable(title=escape(repr(data.graph)), title_justify="left", show_header=False)
-    shown.add_column()
-    shown.add_column(overflow="fold")
-    for name, said in summary(data):
-        shown.add_row(name, escape(said))
-    shown.add_row("time", f"{seconds:.1f} s")
-    out.print(shown, highlight=False)
-    where = escape(f"Graph folder: {folder}   (open it: ngm.open_graph({str(folder)!r}))")
-    out.print(where, highlight=False, soft_wrap=True)
+    table = RichTable(title=escape(repr(data.graph)), title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for name, text in summary(data):
+        table.add_row(name, escape(text))
+    table.add_row("time", f"{seconds:.1f} s")
+    out.print(table, highlight=False)
+    folder_text = escape(f"Graph folder: {folder}   (open it: ngm.open_graph({str(folder)!r}))")
+    out.print(folder_text, highlight=False, soft_wrap=True)
 
 
 def summary(data: GraphData) -> list[tuple[str, str]]:
@@ -127,8 +127,8 @@ def _nodes(counts: Counts) -> str:
 
 def _columns(counts: Counts) -> str:
     named = {key: name for key, name in counts["columns"].items() if name is not None}
-    said = [f"{key} {name}{' (guessed)' if key in counts['guessed'] else ''}" for key, name in named.items()]
-    return ", ".join(said) + ("; no header" if counts["header"] is False else "")
+    texts = [f"{key} {name}{' (guessed)' if key in counts['guessed'] else ''}" for key, name in named.items()]
+    return ", ".join(texts) + ("; no header" if counts["header"] is False else "")
 
 
 def _dangling(counts: Counts) -> str:
@@ -145,7 +145,7 @@ def _with_examples(count: int, examples: list[str]) -> str:
 
 
 def _labels(counts: Counts) -> str:
-    said = [f"{name} {count:,}" for name, count in list(counts["labels"].items())[:_CLASSES_SHOWN]]
+    texts = [f"{name} {count:,}" for name, count in list(counts["labels"].items())[:_CLASSES_SHOWN]]
     if counts["classes"] > _CLASSES_SHOWN:
-        said.append(f"... ({counts['classes']:,} classes)")
-    return ", ".join([*said, f"none {counts['unlabeled']:,}"])
+        texts.append(f"... ({counts['classes']:,} classes)")
+    return ", ".join([*texts, f"none {counts['unlabeled']:,}"])

@@ -15,7 +15,7 @@ from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, e
 if TYPE_CHECKING:
     from ngm.workflow.prediction import PredictResult
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
+_LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 
 
 @app.command("predict")
@@ -34,7 +34,7 @@ def predict_command(
         str | None,
         typer.Option("--id", help="Column of ids to keep.", show_default="as in ngm train"),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
+    all_classes: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
     top: Annotated[int, typer.Option(help="So many of the most probable classes.")] = 1,
     label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
     spreadsheet_safe: Annotated[
@@ -59,7 +59,7 @@ def predict_command(
     """
     from ngm.workflow.prediction import PredictOptions, predict_with  # load torch; help and mistakes do without
 
-    options = PredictOptions(text, id_column, label, header, delimiter, every, top, spreadsheet_safe)
+    options = PredictOptions(text, id_column, label, header, delimiter, all_classes, top, spreadsheet_safe)
     with _RowProgress(quiet=as_json) as progress:
         result = predict_with(folder, source, output, options, progress)
     if as_json:
@@ -102,8 +102,8 @@ class _RowProgress:
             self.start = self.printed = now
         elif not self.quiet and err.is_terminal:
             self.step.bar.update(self.step.task, completed=done, total=total or done, description="predicting")
-        elif not self.quiet and now - self.printed >= _EVERY:
+        elif not self.quiet and now - self.printed >= _LINE_INTERVAL:
             self.printed = now
-            left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
-            of = "" if total is None else f" of {total:,}"
-            err.print(f"{done:,}{of} {noun} predicted{left}", highlight=False, soft_wrap=True)
+            time_left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
+            total_text = "" if total is None else f" of {total:,}"
+            err.print(f"{done:,}{total_text} {noun} predicted{time_left}", highlight=False, soft_wrap=True)

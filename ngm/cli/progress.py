@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ngm.estimators.base import NGMEstimator
     from ngm.training import Epoch
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
+_LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 _METRICS = {
     "accuracy": "accuracy",
     "micro_f1": "micro F1",
@@ -39,16 +39,16 @@ class TrainingProgress:
 
     Args:
         model: Is being trained; knows how many epochs there will be.
-        what: Is being done.
+        description: Is being done.
         quiet: Show nothing.
     """
 
-    def __init__(self, model: NGMEstimator, what: str, quiet: bool) -> None:
-        self.model, self.what, self.quiet = model, what, quiet
+    def __init__(self, model: NGMEstimator, description: str, quiet: bool) -> None:
+        self.model, self.description, self.quiet = model, description, quiet
         self.bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
-        self.bar.line = f"{what}: getting ready"
-        self.spent: list[float] = []
-        self.said = -_EVERY
+        self.bar.line = f"{description}: getting ready"
+        self.epoch_seconds: list[float] = []
+        self.last_line = -_LINE_INTERVAL
 
     def __enter__(self) -> TrainingProgress:
         self.bar.start()
@@ -62,39 +62,39 @@ class TrainingProgress:
     def __call__(self, epoch: Epoch) -> None:
         """Takes the record of an epoch."""
         done, epochs = int(epoch["epoch"]) + 1, int(self.model.settings_.epochs or 1)
-        self.spent.append(epoch["seconds"])
-        line = f"{self.what}: {described(epoch)}"
+        self.epoch_seconds.append(epoch["seconds"])
+        line = f"{self.description}: {described(epoch)}"
         if not self.quiet and err.is_terminal:
             self.bar.line = line
             self.bar.update(self.task, completed=done, total=epochs)
             return
         now = time.monotonic()
-        if not self.quiet and (now - self.said >= _EVERY or done == epochs):
-            self.said = now
-            left = sum(self.spent) / len(self.spent) * (epochs - done)
+        if not self.quiet and (now - self.last_line >= _LINE_INTERVAL or done == epochs):
+            self.last_line = now
+            left = sum(self.epoch_seconds) / len(self.epoch_seconds) * (epochs - done)
             err.print(f"epoch {done:,} of {epochs:,}, {line}, {left:.0f} s left", highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def counted(what: str, things: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def counted(description: str, noun: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Shows how many things are done: a bar on a terminal, else a line now and then.
 
     Args:
-        what: Is being done.
-        things: That are counted.
+        description: Is being done.
+        noun: That are counted.
         quiet: Show nothing.
     """
     bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
-    bar.line = what
-    said = time.monotonic()
+    bar.line = description
+    last_line = time.monotonic()
 
     def report(done: int, total: int) -> None:
-        nonlocal said
+        nonlocal last_line
         if not bar.disable:
             bar.update(task, completed=done, total=total)
-        elif not quiet and time.monotonic() - said >= _EVERY:
-            said = time.monotonic()
-            err.print(f"{what}: {done:,} of {total:,} {things}", highlight=False, soft_wrap=True)
+        elif not quiet and time.monotonic() - last_line >= _LINE_INTERVAL:
+            last_line = time.monotonic()
+            err.print(f"{description}: {done:,} of {total:,} {noun}", highlight=False, soft_wrap=True)
 
     bar.start()
     task = bar.add_task("", total=None)
@@ -130,8 +130,8 @@ def described(epoch: Epoch) -> str:
     terms = ", ".join(f"{name} {epoch[term]:.3f}" for name, term in names.items() if epoch[term])
     parts = f" ({terms})" if "," in terms else ""
     metric = validation_metric(epoch)
-    said = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
-    return f"cost {epoch['total']:.3f}{parts}{said}"
+    metric_text = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
+    return f"cost {epoch['total']:.3f}{parts}{metric_text}"
 
 
 def metric_name(name: str) -> str:
@@ -143,11 +143,11 @@ def metric_name(name: str) -> str:
     return _METRICS.get(name, name)
 
 
-def metric_value(name: str, value: float, spread: float | None = None) -> str:
+def metric_value(name: str, value: float, std: float | None = None) -> str:
     """The value of a metric; errors have no sign.
 
     >>> metric_value("accuracy", 0.9), metric_value("negative_squared_error", -0.25, 0.01)
     ('0.900', '0.250 ± 0.010')
     """
-    more = "" if spread is None else f" ± {spread:.3f}"
+    more = "" if std is None else f" ± {std:.3f}"
     return f"{abs(value) if name.startswith('negative') else value:.3f}{more}"

@@ -70,8 +70,8 @@ def report_command(
     else:
         _show(page, file, images)
     if open_ and not webbrowser.open(file.resolve().as_uri()):
-        where = escape(str(file))
-        err.print(f"[yellow]note:[/] no browser could be started; open {where}", highlight=False, soft_wrap=True)
+        file_text = escape(str(file))
+        err.print(f"[yellow]note:[/] no browser could be started; open {file_text}", highlight=False, soft_wrap=True)
 
 
 def _status(words: str, quiet: bool) -> AbstractContextManager[object]:

@@ -49,26 +49,26 @@ def reproduce_command(
     if table not in EXPERIMENTS:
         raise ValueError(f"unknown table {table!r}{nearest(table, EXPERIMENTS)}; choose from {', '.join(EXPERIMENTS)}")
     experiment = EXPERIMENTS[table]
-    given = {
+    options = {
         "--dataset": dataset is not None,
         "--setting": setting != "both",
         "--curve": curve,
         "--plot": plot is not None,
         "--train": train is not None,
     }
-    for option, is_given in given.items():
+    for option, is_given in options.items():
         if is_given and option not in experiment.options:
             raise ValueError(f"{option} is not for {table}, which has {', '.join(experiment.options)}; leave it out")
     if quick and seeds is not None:
         raise ValueError(f"--seeds is {seeds} and --quick means 2; leave out one of them")
-    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
+    row_keys = None if rows is None else [key.strip() for key in rows.split(",")]
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
     if plot is not None:
         from ngm.experiments.plot import check_plot
 
         check_plot(plot)
-    choices = Choices(seeds or experiment.seeds, wanted, quick, dataset, setting, curve, _shares(train))
+    choices = Choices(seeds or experiment.seeds, row_keys, quick, dataset, setting, curve, _shares(train))
     _run(table, choices, plot, keep, as_json)
 
 

@@ -152,9 +152,9 @@ def check_numbers(
         value = getattr(estimator, name)
         number = isinstance(value, Integral if name in whole else Real) and not isinstance(value, bool)
         if not number or not 0 <= float(value) < float("inf") or (value == 0 and name not in zero_or_more):
-            which = "a whole number" if name in whole else "a finite number"
+            wording = "a whole number" if name in whole else "a finite number"
             raise ValueError(
-                f"{name} is {value!r}; give {which} {'of at least' if name in zero_or_more else 'above'} 0"
+                f"{name} is {value!r}; give {wording} {'of at least' if name in zero_or_more else 'above'} 0"
             )
 
 
@@ -191,17 +191,17 @@ def squared_hinge_svm(x: Floats | sp.csr_matrix, signs: Floats, c: float) -> tup
     """
 
     def objective(v: Floats) -> tuple[float, Floats]:
-        short = np.maximum(0, 1 - signs * (x @ v[:-1] + v[-1]))  # (l,)
-        slope = -2 * c * signs * short
-        value = v[:-1] @ v[:-1] / 2 + c * short @ short
+        slack = np.maximum(0, 1 - signs * (x @ v[:-1] + v[-1]))  # (l,)
+        slope = -2 * c * signs * slack
+        value = v[:-1] @ v[:-1] / 2 + c * slack @ slack
         return float(value), np.append(v[:-1] + x.T @ slope, slope.sum())
 
-    found = minimize_smooth(objective, np.zeros(x.shape[1] + 1))
-    return found[:-1], float(found[-1])
+    solution = minimize_smooth(objective, np.zeros(x.shape[1] + 1))
+    return solution[:-1], float(solution[-1])
 
 
 def minimize_smooth(objective: object, start: Floats, tolerance: float = 1e-9) -> Floats:
     """L-BFGS from `start` until the gradient is 0 to the tolerance; `objective` gives (value, gradient)."""
     options = {"maxiter": 5000, "maxfun": 10000, "gtol": tolerance, "ftol": 1e-15, "maxcor": 20}
-    found: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    return found
+    minimum: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    return minimum

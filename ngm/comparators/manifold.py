@@ -86,14 +86,16 @@ class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         data = check_training_set(self, x, y, graph, needs_graph=self.gamma_i > 0)
         rows = scaled(data.x.astype(np.float64), self.unit_rows)
         root = self._root(rows, graph)  # (d, d) lower triangle R
-        known = rows[data.labeled]  # (l, d)
-        mapped = solve_triangular(root, (known if isinstance(known, np.ndarray) else known.toarray()).T, lower=True).T
+        labeled_rows = rows[data.labeled]  # (l, d)
+        mapped = solve_triangular(
+            root, (labeled_rows if isinstance(labeled_rows, np.ndarray) else labeled_rows.toarray()).T, lower=True
+        ).T
         count = len(data.classes) if len(data.classes) > 2 else 1  # of two classes, one is minus the other
         first = len(data.classes) - count
         solver = _rls if self.kind == "rls" else _svm
-        solved = [solver(mapped, data.signs(k)) for k in range(first, first + count)]
-        self.coef_ = solve_triangular(root, np.stack([v for v, _ in solved], axis=1), lower=True, trans="T").T
-        self.intercept_ = np.array([b for _, b in solved])
+        solutions = [solver(mapped, data.signs(k)) for k in range(first, first + count)]
+        self.coef_ = solve_triangular(root, np.stack([v for v, _ in solutions], axis=1), lower=True, trans="T").T
+        self.intercept_ = np.array([b for _, b in solutions])
         self.classes_ = data.classes
         self.transduction_ = self.predict(data.x)
         return self

@@ -129,16 +129,16 @@ class SemiEmbedding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, targets = scaled(data.x, self.unit_rows), torch.from_numpy(data.targets)
         labeled = np.flatnonzero(data.labeled)
         rng = np.random.default_rng([self.seed, 0])  # apart from that of the pairs: same labelled rows whatever alpha
-        adam = torch.optim.Adam(self.network_.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+        optimizer = torch.optim.Adam(self.network_.parameters(), self.learning_rate, weight_decay=self.weight_decay)
         self.network_.train()
         for _ in range(self.steps):
-            few = len(labeled) <= self.batch_size
-            known = torch.from_numpy(labeled if few else rng.choice(labeled, self.batch_size, replace=False))
-            joined, apart = pairs.draw(self.batch_size) if pairs else (known.new_zeros(2, 0), known.new_zeros(2, 0))
-            nodes, place = torch.unique(torch.cat([known, joined.flatten(), apart.flatten()]), return_inverse=True)
-            logits, read = tap(self.network_, take_rows(rows, nodes), [self.layer] if pairs else [])
-            loss = F.cross_entropy(F.embedding(place[: len(known)], logits), targets[known])
+            use_all = len(labeled) <= self.batch_size
+            batch = torch.from_numpy(labeled if use_all else rng.choice(labeled, self.batch_size, replace=False))
+            joined, apart = pairs.draw(self.batch_size) if pairs else (batch.new_zeros(2, 0), batch.new_zeros(2, 0))
+            nodes, inverse = torch.unique(torch.cat([batch, joined.flatten(), apart.flatten()]), return_inverse=True)
+            logits, hidden = tap(self.network_, take_rows(rows, nodes), [self.layer] if pairs else [])
+            loss = F.cross_entropy(F.embedding(inverse[: len(batch)], logits), targets[batch])
             if pairs:
-                at = [part.view(2, -1) for part in place[len(known) :].split([joined.numel(), apart.numel()])]
-                loss = loss + self.alpha * embedding_loss(read[self.layer], at[0], at[1], self.margin)
-            optimizer_step(adam, loss)
+                pair_rows = [part.view(2, -1) for part in inverse[len(batch) :].split([joined.numel(), apart.numel()])]
+                loss = loss + self.alpha * embedding_loss(hidden[self.layer], pair_rows[0], pair_rows[1], self.margin)
+            optimizer_step(optimizer, loss)

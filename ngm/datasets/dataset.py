@@ -88,11 +88,11 @@ def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]
     [-1, 0, -1, 1, -1]
     """
     rng = np.random.default_rng(seed)
-    y_few = np.full(len(y), -1)
+    y_visible = np.full(len(y), -1)
     for label in np.unique(y):
         rows = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
-        y_few[rows] = label
-    return y_few
+        y_visible[rows] = label
+    return y_visible
 
 
 def few_label_split(

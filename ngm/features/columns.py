@@ -61,10 +61,12 @@ class FeatureColumn:
         one_hot = np.zeros((len(values), len(self.categories)))
         known_rows = np.flatnonzero(codes >= 0)
         one_hot[known_rows, codes[known_rows]] = 1
-        none = f"they are none of its {len(self.categories):,} categories"
+        consequence = f"they are none of its {len(self.categories):,} categories"
         reasons = {-1: f"have a value in {self.name!r} that no training row has", -2: f"have no value in {self.name!r}"}
-        issues = [RowIssue(np.flatnonzero(codes == mark) + first, reason, none) for mark, reason in reasons.items()]
-        return one_hot, [some for some in issues if len(some.rows)]
+        issues = [
+            RowIssue(np.flatnonzero(codes == mark) + first, reason, consequence) for mark, reason in reasons.items()
+        ]
+        return one_hot, [issue for issue in issues if len(issue.rows)]
 
 
 @dataclass(frozen=True, eq=False)

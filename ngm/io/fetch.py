@@ -214,8 +214,8 @@ def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
 
 def _searched_places(files: Sequence[DataFile]) -> str:
     data = os.environ.get("NGM_DATA")
-    lacks = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
-    return f"looked in $NGM_DATA ({lacks}) and {cache_folder()}"
+    data_place = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
+    return f"looked in $NGM_DATA ({data_place}) and {cache_folder()}"
 
 
 def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:

@@ -23,8 +23,8 @@ from ngm._input_checks import as_dense, check_names
 from ngm.build.knn import knn_graph
 from ngm.choices import Influence
 from ngm.graph import Graph
-from ngm.propagation.kernel import OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
-from ngm.propagation.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
+from ngm.propagation.kernel import OnStep, Solver, pull, scale_rows, solve, solve_top_k, widen_weights
+from ngm.propagation.seeds import PropagationSystem, Seeds, reached_by, read_prior, read_seeds, system
 from ngm.targets import as_array, labeled_accuracy
 
 
@@ -112,7 +112,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior = read_prior(self.prior, seeds)
         self.task_, self.classes_ = seeds.task, seeds.classes
         coupling = self.mu2 if graph.directed else 2 * self.mu2
-        weight = widened(pull(graph, self.influence), coupling)
+        weight = widen_weights(pull(graph, self.influence), coupling)
         weight.data = weight.data * weight.dtype.type(coupling)
         self.reached_ = reached_by(seeds.labeled, weight)
         equation = system(weight, seeds.labeled, self.reached_, self.mu1, self.mu3)
@@ -213,7 +213,12 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return graph
 
     def _solve(
-        self, equation: System, seeds: Seeds, prior: NDArray[np.float32], solver: Solver, on_step: OnStep | None
+        self,
+        equation: PropagationSystem,
+        seeds: Seeds,
+        prior: NDArray[np.float32],
+        solver: Solver,
+        on_step: OnStep | None,
     ) -> None:
         anchor = equation.label_share[:, None] * seeds.values.toarray() + equation.prior_share[:, None] * prior
         start = np.broadcast_to(prior, anchor.shape).copy()
@@ -235,14 +240,14 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_, self.residual_, self._converged = spread.steps, spread.residual, spread.converged
 
     def _solve_strongest(
-        self, equation: System, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
+        self, equation: PropagationSystem, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
     ) -> None:
         anchor = scale_rows(seeds.values, equation.label_share)
         base, rest = prior, equation.prior_share
         if prior.ndim == 2:  # a prior of each node's own is anchored like a label; what is dropped is spread evenly
             anchor = (anchor + scale_rows(sp.csr_array(prior), rest)).tocsr()
             base, rest = np.full(prior.shape[1], 1 / prior.shape[1], dtype=np.float32), np.zeros_like(rest)
-        result = solve_strongest(
+        result = solve_top_k(
             equation.shares,
             anchor,
             rest,

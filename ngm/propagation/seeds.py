@@ -101,7 +101,7 @@ def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class PropagationSystem:
     """Eq. 2's Jacobi step: Y^ = shares @ Y^ + label_share * Y + prior_share * U.
 
     Args:
@@ -119,7 +119,7 @@ class System:
 
 def system(
     weight: sp.csr_array, labeled: NDArray[np.bool_], reached: NDArray[np.bool_], mu1: float, mu3: float
-) -> System:
+) -> PropagationSystem:
     """Divides what pulls at each node by their sum.
 
     Args:
@@ -137,7 +137,7 @@ def system(
     inverse = np.where(clamped | unreached, 0.0, 1 / total)
     label_share = np.where(clamped, 1.0, np.where(labeled, mu1 if mu1 < math.inf else 0.0, 0.0) * inverse)
     prior_share = np.where(unreached, 1.0, mu3 * inverse)
-    return System(
+    return PropagationSystem(
         Shares(scale_rows(weight, inverse), total),
         label_share.astype(weight.dtype),
         prior_share.astype(weight.dtype),

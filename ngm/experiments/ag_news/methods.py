@@ -34,7 +34,7 @@ Ids = NDArray[np.int64]
 VALIDATION = 2000
 NEIGHBORS = 5
 BATCH = 128  # labelled articles in a step
-EVERY = 100  # steps between looks at the validation articles, at least
+VALIDATION_INTERVAL = 100  # steps between looks at the validation articles, at least
 PATIENCE = 5  # looks without improvement; where texts are cut, accuracy rises for long, and all steps are done
 AVERAGE = 0.998
 _BATCH_ROWS = 256  # articles predicted at once
@@ -187,7 +187,7 @@ def fitted(
         average=AVERAGE,
         bfloat16=method.bfloat16,
         evaluate=evaluate,
-        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * EVERY // len(loader))),
+        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // len(loader))),
     )
     return network, history, len(loader)
 
@@ -207,17 +207,19 @@ def scores(articles: Articles, method: AgNewsMethod, labels: int | None, seed: i
 def _loader_and_loss(articles: Articles, method: AgNewsMethod, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
     """What to learn, in batches, and at which cost."""
     y, labeled = torch.from_numpy(y_train), torch.from_numpy(y_train >= 0)
-    nothing = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
+    plain_loss = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
     if method.learn == "labels":
         ids = labeled.nonzero()[:, 0]
-        ids = ids.repeat(-(-EVERY * BATCH // len(ids)))  # few labels several times, so that an epoch is worth a look
+        ids = ids.repeat(
+            -(-VALIDATION_INTERVAL * BATCH // len(ids))
+        )  # few labels several times, so that an epoch is worth a look
         x = _inputs(articles, method, ids, seed)
-        return EdgeLoader(x, y[ids], [], batch_size=BATCH, seed=seed), nothing
+        return EdgeLoader(x, y[ids], [], batch_size=BATCH, seed=seed), plain_loss
     x = _inputs(articles, method, torch.arange(len(y)), seed)
     if method.learn == "soft labels":
         graph = _shuffled(articles.near) if method.shuffled else articles.near
         soft, labeled_soft = soft_labels(articles.vectors, y, labeled, graph, len(articles.data.classes))
-        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=labeled_soft), nothing
+        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=labeled_soft), plain_loss
     graph = _shuffled(articles.graph) if method.shuffled else articles.graph
     loss = NGMLoss(
         alpha_ll=method.alpha,

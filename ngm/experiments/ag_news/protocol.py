@@ -49,7 +49,7 @@ LABELS: tuple[int | None, ...] = (100, 400, 1000, 4000, 10_000, None)
 QUICK_LABELS: tuple[int | None, ...] = (400, 4000)
 CURVE_STEPS = 2000  # at most, for each point of the curve
 _QUICK_STEPS = 1000  # likewise, with --quick
-_ONCE = "small"  # a network of this size is trained once, whatever the number of seeds
+_SINGLE_SEED_SIZE = "small"  # a network of this size is trained once, whatever the number of seeds
 
 
 def run(
@@ -58,7 +58,7 @@ def run(
     quick: bool = False,
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
-    kept: Scores | None = None,
+    scores: Scores | None = None,
 ) -> ResultTable:
     """Runs rows of the table, with all labels.
 
@@ -68,14 +68,14 @@ def run(
         quick: Two seeds and few steps: to see that it runs.
         progress: Called while data is fetched.
         on_seed: Called with the row's name after each seed.
-        kept: Where finished seeds are kept.
+        scores: Where finished seeds are kept.
 
     Returns:
         Test accuracy; and under the metrics "validation", "seconds" and "steps" that on validation articles, and the
         training time and steps up to the weights that were kept.
     """
     max_steps = _QUICK_STEPS if quick else max(method.steps for method in METHODS.values())
-    return _table(rows or default_rows(quick), (None,), seeds, quick, max_steps, progress, on_seed, kept or Scores())
+    return _table(rows or default_rows(quick), (None,), seeds, quick, max_steps, progress, on_seed, scores or Scores())
 
 
 def curve(
@@ -84,12 +84,12 @@ def curve(
     quick: bool = False,
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
-    kept: Scores | None = None,
+    scores: Scores | None = None,
 ) -> ResultTable:
     """The same with 100 to all labels, the other articles unlabelled; see `run`."""
     label_counts = QUICK_LABELS if quick else LABELS
     max_steps = _QUICK_STEPS if quick else CURVE_STEPS
-    return _table(rows or CURVE, label_counts, seeds, quick, max_steps, progress, on_seed, kept or Scores())
+    return _table(rows or CURVE, label_counts, seeds, quick, max_steps, progress, on_seed, scores or Scores())
 
 
 def default_rows(quick: bool) -> Sequence[str]:
@@ -187,7 +187,7 @@ def _table(
 
 
 def _seeds(method: AgNewsMethod, seeds: int, quick: bool) -> int:
-    return 1 if method.size == _ONCE else 2 if quick else seeds
+    return 1 if method.size == _SINGLE_SEED_SIZE else 2 if quick else seeds
 
 
 def _missing(method: AgNewsMethod) -> str:
@@ -236,7 +236,7 @@ def _notes(articles: Articles, rows: Sequence[str], max_steps: int) -> Iterator[
     budget = ", ".join(f"{METHODS[key].name} {min(METHODS[key].steps, max_steps):,}" for key in rows)
     yield f"steps of {BATCH} articles at most: {budget}; fewer where validation does not improve and texts are not cut"
     yield "the paper's figures are with all 120,000 articles and 111,469 unlabelled ones: not comparable with a part"
-    if any(METHODS[key].size == _ONCE for key in rows):
+    if any(METHODS[key].size == _SINGLE_SEED_SIZE for key in rows):
         yield "the small CNN is trained once, in bfloat16"
     if any(METHODS[key].learn == "soft labels" for key in rows):
         yield (

@@ -99,9 +99,9 @@ def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:
     for key in rows:
         if key not in METHODS:
             raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
-    for name, listed in (("row", rows), ("training share", shares)):
-        for i, value in enumerate(listed):
-            if value in listed[:i]:
+    for name, choices in (("row", rows), ("training share", shares)):
+        for i, value in enumerate(choices):
+            if value in choices[:i]:
                 raise ValueError(f"{name} {value!r} is there twice; name each once")
     for share in shares:
         if not 1 <= share <= 99:
@@ -142,12 +142,12 @@ class BlogCatalogCell:
         labeled, test = split(len(y), self.share / 100, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # labels without a positive among the training nodes and the like
-            ids, guesses = self._held_out(labeled, seed)
-            best_candidate = max(guesses, key=lambda candidate: _reachable(y[ids], guesses[candidate]))
+            ids, held_out_logits = self._held_out(labeled, seed)
+            best_candidate = max(held_out_logits, key=lambda candidate: _best_f1(y[ids], held_out_logits[candidate]))
             logits = self.method.candidates[best_candidate](self.bloggers, labeled, seed)[test]
         thresholds = {
             "fixed": np.zeros(y.shape[1]),
-            "chosen": best_thresholds(y[ids], guesses[best_candidate]),
+            "chosen": best_thresholds(y[ids], held_out_logits[best_candidate]),
             None: None,
         }
         metrics = {
@@ -174,9 +174,9 @@ class BlogCatalogCell:
         return candidate(self.bloggers, np.setdiff1d(labeled, part), seed)[part]
 
 
-def _reachable(y: Ids, guesses: Floats) -> float:
+def _best_f1(y: Ids, logits: Floats) -> float:
     """Macro-F1 at the best thresholds: what candidates are compared by."""
-    return f1(y, guesses, threshold=best_thresholds(y, guesses))
+    return f1(y, logits, threshold=best_thresholds(y, logits))
 
 
 def _name(metric: str, protocol: str, threshold: str | None) -> str:
@@ -205,10 +205,10 @@ def _rows(method: BlogCatalogMethod, share: int, cell_scores: Sequence[Score]) -
 
 def _count_candidates(candidates: Iterator[str]) -> str:
     """`alpha = 0.1 (7), alpha = 0.01 (3)`."""
-    listed = list(candidates)
+    names = list(candidates)
     return ", ".join(
-        f"{candidate} ({listed.count(candidate)})"
-        for candidate in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
+        f"{candidate} ({names.count(candidate)})"
+        for candidate in sorted(dict.fromkeys(names), key=names.count, reverse=True)
     )
 
 

@@ -16,7 +16,7 @@ from ngm.datasets import Progress, load
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.intents import DATASETS
-from ngm.experiments.intents.methods import METHODS, IntentMethod, Messages, Network, Scored
+from ngm.experiments.intents.methods import METHODS, IntentMethod, IntentScores, LSTMRanker, Messages
 from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import ResultTable, Row, summary
 from ngm.io.run_folder import JSON
@@ -84,11 +84,11 @@ def plan(choices: Choices) -> Plan:
 
 def check(rows: Sequence[str], datasets: Sequence[str] = DATASETS) -> None:
     """Refuses rows and data sets that are not there."""
-    for name, listed, choices in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
-        for i, value in enumerate(listed):
-            if value not in choices:
-                raise ValueError(f"unknown {name} {value!r}{nearest(value, choices)}; choose from {', '.join(choices)}")
-            if value in listed[:i]:
+    for name, choices, options in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
+        for i, value in enumerate(choices):
+            if value not in options:
+                raise ValueError(f"unknown {name} {value!r}{nearest(value, options)}; choose from {', '.join(options)}")
+            if value in choices[:i]:
                 raise ValueError(f"{name} {value!r} is there twice; name each once")
 
 
@@ -117,7 +117,8 @@ class IntentCell:
         """(test scores by name, settings in words)."""
         data = self.messages.data
         results = {
-            settings: candidate(self.messages, seed) for settings, candidate in self.method.of(self.messages).items()
+            settings: candidate(self.messages, seed)
+            for settings, candidate in self.method.candidates_for(self.messages).items()
         }
         y_validation = data.y[data.validation]
         best_settings = max(
@@ -128,14 +129,14 @@ class IntentCell:
             **self._validation(results[best_settings]),
         }, best_settings
 
-    def _validation(self, scored: Scored) -> dict[str, float]:
+    def _validation(self, scores: IntentScores) -> dict[str, float]:
         data = self.messages.data
-        return {"validation_mrr": mean_reciprocal_rank(data.y[data.validation], scored.validation)}
+        return {"validation_mrr": mean_reciprocal_rank(data.y[data.validation], scores.validation)}
 
 
-def _measure(scored: Scored, y_true: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
-    accuracy_ = accuracy(y_true, scored.test.argmax(axis=1))
-    return {"mrr": mean_reciprocal_rank(y_true, scored.test), "accuracy": accuracy_}
+def _measure(scores: IntentScores, y_true: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
+    accuracy_ = accuracy(y_true, scores.test.argmax(axis=1))
+    return {"mrr": mean_reciprocal_rank(y_true, scores.test), "accuracy": accuracy_}
 
 
 def _messages(dataset: str, progress: Progress | None) -> Messages:
@@ -172,12 +173,13 @@ def _rows(method: IntentMethod, messages: Messages, seed_scores: Sequence[Score]
 def _about(dataset: str, messages: Messages) -> str:
     data, graph = messages.data, messages.graph
     ends = data.y[data.train][graph.edges.numpy()]  # (m, 2)
-    within = np.mean(ends[:, 0] == ends[:, 1])
+    same_intent = np.mean(ends[:, 0] == ends[:, 1])
     sizes = " / ".join(f"{len(ids):,}" for ids in (data.train, data.validation, data.test))
     hidden = "" if messages.per_class is None else f", {messages.per_class} labels an intent shown and the rest hidden"
     return (
         f"{dataset}: {data.note}; {sizes} messages{hidden}; graph of {graph.num_edges:,} edges between training "
-        f"messages, {within:.0%} of them within an intent; a training takes at most {Network().steps(messages)} steps"
+        f"messages, {same_intent:.0%} of them within an intent; a training takes at most "
+        f"{LSTMRanker().steps(messages)} steps"
     )
 
 
