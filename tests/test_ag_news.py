@@ -125,9 +125,9 @@ def test_finished_seeds_are_kept_and_not_run_again(
     monkeypatch.setattr(ag_news, "scores", counted)
     monkeypatch.setattr(ag_news, "LABELS", (8, None))
     keep = tmp_path / "kept.jsonl"
-    ag_news.curve(["tiny"], seeds=1, scores=Scores(keep))
+    ag_news.run(["tiny"], seeds=1, curve=True, scores=Scores(keep))
     seen: list[str] = []
-    table = ag_news.curve(["tiny", "ours"], seeds=2, scores=Scores(keep), on_seed=seen.append)
+    table = ag_news.run(["tiny", "ours"], seeds=2, curve=True, scores=Scores(keep), on_seed=seen.append)
     assert len(calls) == len(set(calls)) == 8
     assert len(seen) == 8 == ag_news.count(["tiny", "ours"], 2, False, points=True)
     assert seen[0] == "tiny CNN, 8 labels"

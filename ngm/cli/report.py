@@ -15,7 +15,7 @@ from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
     from ngm.io.run_folder import JSON
-    from ngm.report.page import Page, ReportTable, Section
+    from ngm.report.page import Cell, Page, ReportTable, Section
 
 _VERDICTS = {"good": "green", "bad": "red", "open": "yellow"}
 
@@ -100,7 +100,7 @@ def _table(table: ReportTable) -> JSON:
     return {"key": table.key, "caption": table.caption, "columns": list(table.columns), "rows": rows}
 
 
-def _cell(cell: str | int | float | None) -> JSON:
+def _cell(cell: Cell) -> JSON:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 

@@ -21,8 +21,23 @@ from ngm.targets import encode_classes
 Floats = NDArray[np.floating]
 
 
+class LinearDecisionMixin:
+    """Decides by `coef_` and `intercept_`, which the subclass learns, as it learns `classes_`."""
+
+    classes_: NDArray[np.generic]
+    unit_rows: bool
+
+    def decision_function(self, x: Inputs) -> Floats:
+        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
+        return linear_scores(self, x, self.unit_rows)
+
+    def predict(self, x: Inputs) -> NDArray[np.generic]:
+        """(n,) class of each row, in the training set or not."""
+        return best_class(self.decision_function(x), self.classes_)
+
+
 @dataclass(eq=False, repr=False)
-class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearSoftmax(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Multinomial logistic regression on the labelled rows; `graph` is accepted and not used.
 
     Args:
@@ -67,14 +82,6 @@ class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.transduction_ = self.predict(data.x)
         return self
 
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) logits; (n,) those of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
-
 
 # Shared by the methods of this package
 
@@ -94,6 +101,11 @@ class TrainingSet:
     targets: NDArray[np.int64]
     labeled: NDArray[np.bool_]
     classes: NDArray[np.generic]
+
+    @property
+    def functions(self) -> range:
+        """Indices of the classes that get a function; of two classes only the second, since one is minus the other."""
+        return range(1 if len(self.classes) == 2 else 0, len(self.classes))
 
     def signs(self, index: int) -> Floats:
         """(l,) 1 for labelled rows of that class, -1 for the others: a one-vs-rest problem."""

@@ -18,16 +18,15 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve, solve_triangular
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ngm.comparators.linear import (
     Floats,
-    best_class,
+    LinearDecisionMixin,
     check_numbers,
     check_training_set,
-    linear_scores,
     scaled,
     squared_hinge_svm,
 )
@@ -38,7 +37,7 @@ Kind = Literal["rls", "svm"]
 
 
 @dataclass(eq=False, repr=False)
-class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ManifoldRegularization(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear functions that fit the labels and vary little along the edges; they classify new rows as well.
 
     Holds one (n, d) and one (d, d) dense array of float64 while fitting (PubMed: 75 MB and 2 MB).
@@ -90,23 +89,13 @@ class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         mapped = solve_triangular(
             root, (labeled_rows if isinstance(labeled_rows, np.ndarray) else labeled_rows.toarray()).T, lower=True
         ).T
-        count = len(data.classes) if len(data.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(data.classes) - count
         solver = _rls if self.kind == "rls" else _svm
-        solutions = [solver(mapped, data.signs(k)) for k in range(first, first + count)]
+        solutions = [solver(mapped, data.signs(k)) for k in data.functions]
         self.coef_ = solve_triangular(root, np.stack([v for v, _ in solutions], axis=1), lower=True, trans="T").T
         self.intercept_ = np.array([b for _, b in solutions])
         self.classes_ = data.classes
         self.transduction_ = self.predict(data.x)
         return self
-
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
 
     def _root(self, rows: Floats | sp.csr_matrix, graph: Graph | None) -> Floats:
         """Lower triangular R with R R' = gamma_a I + gamma_i M, M the mean over edges of (x_u - x_v)(x_u - x_v)'."""

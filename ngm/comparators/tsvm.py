@@ -17,15 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ngm.comparators.linear import (
     Floats,
-    best_class,
+    LinearDecisionMixin,
     check_numbers,
     check_training_set,
-    linear_scores,
     minimize_smooth,
     scaled,
     squared_hinge_svm,
@@ -38,7 +37,7 @@ _SHARPNESS = 3.0  # Chapelle and Zien's: exp(-3 f²) is close to the squared hin
 
 
 @dataclass(eq=False, repr=False)
-class TransductiveSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TransductiveSVM(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear SVM whose boundary also keeps away from unlabelled rows; `graph` is accepted and not used.
 
     Args:
@@ -80,22 +79,12 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = check_training_set(self, x, y, graph)
         rows = scaled(data.x.astype(np.float64), self.unit_rows)
         labeled_rows, unlabeled_rows = rows[data.labeled], rows[~data.labeled]
-        count = len(data.classes) if len(data.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(data.classes) - count
-        solutions = [self._one_class(labeled_rows, data.signs(k), unlabeled_rows) for k in range(first, first + count)]
+        solutions = [self._one_class(labeled_rows, data.signs(k), unlabeled_rows) for k in data.functions]
         self.coef_ = np.stack([w for w, _ in solutions])
         self.intercept_ = np.array([b for _, b in solutions])
         self.classes_ = data.classes
         self.transduction_ = self.predict(data.x)
         return self
-
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
 
     def _one_class(
         self, labeled: Floats | sp.csr_matrix, signs: Floats, unlabeled: Floats | sp.csr_matrix

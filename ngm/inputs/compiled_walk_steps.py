@@ -68,17 +68,9 @@ def _joined(offsets: Ints, neighbors: NDArray[np.int32], a: np.int64, b: np.int6
 
 
 @_compiled
-def first_order(
-    walks: Ints,
-    streams: Draws,
-    start: int,
-    stop: int,
-    offsets: Ints,
-    neighbors: NDArray[np.int32],
-    ends: NDArray[np.uint32],
-    guide: NDArray[np.int32],
-) -> None:
+def first_order(walks: Ints, streams: Draws, start: int, stop: int, layout: Layout) -> None:
     """Fills rows `start` to `stop` of walks (b, length + 1), whose first column is there."""
+    offsets, neighbors, ends, guide = layout
     for low in range(start, stop, _BLOCK):
         for step in range(walks.shape[1] - 1):
             for i in range(low, min(low + _BLOCK, stop)):
@@ -97,16 +89,14 @@ def second_order(
     streams: Draws,
     start: int,
     stop: int,
-    offsets: Ints,
-    neighbors: NDArray[np.int32],
-    ends: NDArray[np.uint32],
-    guide: NDArray[np.int32],
+    layout: Layout,
     return_threshold: np.uint64,
     near_threshold: np.uint64,
     far_threshold: np.uint64,
     symmetric: bool,
 ) -> None:
     """The same, where a proposal is taken if its coin is below the threshold of its kind of node."""
+    offsets, neighbors, ends, guide = layout
     # coins that decide without a search in a row
     accept_below, reject_from = min(near_threshold, far_threshold), max(near_threshold, far_threshold)
     for low in range(start, stop, _BLOCK):

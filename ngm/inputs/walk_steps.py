@@ -61,9 +61,9 @@ class Steps:
         def portion(start: int) -> None:
             stop = min(start + _WALKS_AT_ONCE, len(walks))
             if p == q == 1:
-                kernels.first_order(walks, streams, start, stop, *layout)
+                kernels.first_order(walks, streams, start, stop, layout)
             else:
-                kernels.second_order(walks, streams, start, stop, *layout, *coins, self.symmetric)
+                kernels.second_order(walks, streams, start, stop, layout, *coins, self.symmetric)
 
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
             list(threads.map(portion, range(0, len(walks), _WALKS_AT_ONCE)))

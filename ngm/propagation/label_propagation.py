@@ -10,7 +10,6 @@ from typing import cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -220,24 +219,22 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: Solver,
         on_step: OnStep | None,
     ) -> None:
-        anchor = equation.label_share[:, None] * seeds.values.toarray() + equation.prior_share[:, None] * prior
-        start = np.broadcast_to(prior, anchor.shape).copy()
-        start[equation.fixed] = anchor[equation.fixed]
-        spread = solve(
+        anchor, start = equation.anchor_and_start(seeds.values, prior)
+        result = solve(
             equation.shares,
-            torch.from_numpy(anchor),
-            torch.from_numpy(start),
+            anchor,
+            start,
             solver=solver,
             tolerance=self.tolerance,
             max_steps=self.max_steps,
             on_step=on_step,
         )
-        values = spread.values.clamp_(0, 1)  # conjugate gradients may overshoot by as much as the tolerance
+        values = result.values.clamp_(0, 1)  # conjugate gradients may overshoot by as much as the tolerance
         if self.task_ != "labels":
             values /= values.sum(dim=1, keepdim=True)
         self.label_distributions_ = values.numpy()
         self.transduction_ = self._decide(self.label_distributions_)
-        self.n_iter_, self.residual_, self._converged = spread.steps, spread.residual, spread.converged
+        self.n_iter_, self.residual_, self._converged = result.steps, result.residual, result.converged
 
     def _solve_strongest(
         self, equation: PropagationSystem, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None

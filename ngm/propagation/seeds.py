@@ -8,7 +8,9 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from ngm._arguments import as_array
 from ngm.propagation.kernel import Shares, scale_rows
@@ -115,6 +117,18 @@ class PropagationSystem:
     label_share: NDArray[np.floating]
     prior_share: NDArray[np.floating]
     fixed: NDArray[np.bool_]
+
+    def anchor_and_start(self, values: sp.csr_array, prior: NDArray[np.float32]) -> tuple[Tensor, Tensor]:
+        """((n, C) what each node adds of its own, (n, C) where the solver starts).
+
+        Args:
+            values: (n, C) labels of the seeds.
+            prior: (C,) or (n, C).
+        """
+        anchor = self.label_share[:, None] * values.toarray() + self.prior_share[:, None] * prior
+        start = np.broadcast_to(prior, anchor.shape).copy()
+        start[self.fixed] = anchor[self.fixed]
+        return torch.from_numpy(anchor), torch.from_numpy(start)
 
 
 def system(

@@ -18,7 +18,7 @@ from ngm.experiments.scores import Score, Scores
 from ngm.experiments.table import ResultTable, Row, summary
 from ngm.text import mythes
 
-__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "curve", "plan", "run"]
+__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "plan", "run"]
 CUT = 0.3
 METHODS: dict[str, AgNewsMethod] = {
     "small": AgNewsMethod("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
@@ -59,52 +59,42 @@ def run(
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
+    curve: bool = False,
 ) -> ResultTable:
-    """Runs rows of the table, with all labels.
+    """Runs rows of the table.
 
     Args:
-        rows: Keys of `METHODS`; all, or those of `QUICK`, where not given.
+        rows: Keys of `METHODS`; where not given, those of `CURVE` for the curve, of `QUICK` with `quick`, else all.
         seeds: Per row; the small CNN is trained once.
         quick: Two seeds and few steps: to see that it runs.
         progress: Called while data is fetched.
         on_seed: Called with the row's name after each seed.
         scores: Where finished seeds are kept.
+        curve: Accuracy against labels: 100 to all labels, the other articles unlabelled; else all labels.
 
     Returns:
         Test accuracy; and under the metrics "validation", "seconds" and "steps" that on validation articles, and the
         training time and steps up to the weights that were kept.
     """
-    max_steps = _QUICK_STEPS if quick else max(method.steps for method in METHODS.values())
-    return _table(rows or default_rows(quick), (None,), seeds, quick, max_steps, progress, on_seed, scores or Scores())
+    keys = rows or default_rows(quick, curve)
+    label_counts = (QUICK_LABELS if quick else LABELS) if curve else (None,)
+    max_steps = CURVE_STEPS if curve else max(method.steps for method in METHODS.values())
+    max_steps = _QUICK_STEPS if quick else max_steps
+    return _table(keys, label_counts, seeds, quick, max_steps, progress, on_seed, scores or Scores())
 
 
-def curve(
-    rows: Sequence[str] | None = None,
-    seeds: int = 3,
-    quick: bool = False,
-    progress: Progress | None = None,
-    on_seed: Callable[[str], None] = lambda method: None,
-    scores: Scores | None = None,
-) -> ResultTable:
-    """The same with 100 to all labels, the other articles unlabelled; see `run`."""
-    label_counts = QUICK_LABELS if quick else LABELS
-    max_steps = _QUICK_STEPS if quick else CURVE_STEPS
-    return _table(rows or CURVE, label_counts, seeds, quick, max_steps, progress, on_seed, scores or Scores())
-
-
-def default_rows(quick: bool) -> Sequence[str]:
+def default_rows(quick: bool, curve: bool = False) -> Sequence[str]:
     """The rows to run where none are named."""
-    return QUICK if quick else tuple(METHODS)
+    return CURVE if curve else QUICK if quick else tuple(METHODS)
 
 
 def plan(choices: Choices) -> Plan:
     """Checks choices of rows, seeds and the curve."""
     rows, seeds, quick = choices.rows, choices.seeds, choices.quick
     check(rows or ())
-    table_function = curve if choices.curve else run
     return Plan(
         count(rows, seeds, quick, choices.curve),
-        lambda progress, on_seed, scores: table_function(rows, seeds, quick, progress, on_seed, scores),
+        lambda progress, on_seed, scores: run(rows, seeds, quick, progress, on_seed, scores, choices.curve),
     )
 
 
@@ -119,7 +109,7 @@ def check(rows: Sequence[str]) -> None:
 
 def count(rows: Sequence[str] | None, seeds: int, quick: bool, points: bool = False) -> int:
     """How many times `on_seed` will be called, at most; `points` is for the curve."""
-    keys = rows or (CURVE if points else default_rows(quick))
+    keys = rows or default_rows(quick, points)
     seeds_per_point = sum(_seeds(METHODS[key], seeds, quick) for key in keys)
     return seeds_per_point * (len(QUICK_LABELS if quick else LABELS) if points else 1)
 

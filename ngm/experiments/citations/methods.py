@@ -95,49 +95,32 @@ def _everywhere(text: str) -> dict[str, str]:
 
 def _ffnn(seed: int) -> NGMClassifier:
     """The network alone. An epoch is a single step on the seeds, so it gets more of them."""
-    return NGMClassifier(
-        hidden=HIDDEN,
-        alpha_ll=0,
-        alpha_lu=0,
-        alpha_uu=0,
-        recipe="paper",
-        input_scaling="none",
-        epochs=300,
-        patience=100,
-        seed=seed,
-    )
+    network = NGMClassifier(hidden=HIDDEN, recipe="paper", input_scaling="none", epochs=300, patience=100, seed=seed)
+    return _with_alpha(network, 0)
 
 
 def _ngm(seed: int) -> NGMClassifier:
     """The same network with the graph term; an epoch is a pass over all edges."""
-    return NGMClassifier(
-        hidden=HIDDEN,
-        alpha_ll=ALPHA,
-        alpha_lu=ALPHA,
-        alpha_uu=ALPHA,
-        distance="l2",
-        layer="last_hidden",
-        scaling="mean",
-        negatives=0,
-        recipe="paper",
-        input_scaling="none",
-        epochs=60,
-        patience=20,
-        seed=seed,
-    )
+    network = NGMClassifier(hidden=HIDDEN, recipe="paper", input_scaling="none", epochs=60, patience=20, seed=seed)
+    return _with_l2(network, ALPHA, negatives=0)
+
+
+def _with_alpha(network: NGMClassifier, alpha: float) -> NGMClassifier:
+    """The same weight for every kind of edge."""
+    network.set_params(alpha_ll=alpha, alpha_lu=alpha, alpha_uu=alpha)
+    return network
+
+
+def _with_l2(network: NGMClassifier, alpha: float, negatives: int) -> NGMClassifier:
+    """Eq. 3's graph term: the mean l2 distance of the last hidden layer across edges."""
+    network.set_params(distance="l2", layer="last_hidden", scaling="mean", negatives=negatives)
+    return _with_alpha(network, alpha)
 
 
 def _repulsion(alpha: float, margin: float, epochs: int | None, seed: int) -> NGMClassifier:
     """NGM with pairs held apart: the network, dropout and penalty of the semi-supervised embedding, Eq. 3's costs."""
-    return NGMClassifier(
+    network = NGMClassifier(
         hidden=(100,),
-        alpha_ll=alpha,
-        alpha_lu=alpha,
-        alpha_uu=alpha,
-        distance="l2",
-        layer="last_hidden",
-        scaling="mean",
-        negatives=1,
         margin=margin,
         recipe="paper",
         input_scaling="unit_rows",
@@ -147,6 +130,7 @@ def _repulsion(alpha: float, margin: float, epochs: int | None, seed: int) -> NG
         epochs=epochs,
         seed=seed,
     )
+    return _with_l2(network, alpha, negatives=1)
 
 
 def _self_trained(candidates: Candidates, teacher: Teacher, rounds: int, seed: int) -> SelfTraining:

@@ -37,12 +37,7 @@ def check_file_apart(output: Path, sources: Iterable[str | Path]) -> None:
 
 
 def check_folder_apart(output: Path, sources: Iterable[str | Path]) -> None:
-    """Refuses an output folder that a source is in, since it would go with what was in the folder before.
-
-    Args:
-        output: Folder that would be replaced; one that is not there yet replaces nothing.
-        sources: Files, folders, patterns and queries.
-    """
+    """Refuses an output folder that holds a source, which would be deleted with the folder; see `check_file_apart`."""
     if not output.is_dir():
         return
     resolved = output.resolve()
