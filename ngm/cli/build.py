@@ -38,21 +38,21 @@ def build_command(
         str, typer.Argument(help="A table (CSV, TSV, Parquet, JSON lines, a DuckDB query) or a matrix (.npy, .npz).")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the graph.")] = Path("graph"),
-    k: Annotated[int, typer.Option("-k", help="Neighbours that each row chooses.")] = 5,
+    k: Annotated[int, typer.Option("-k", help="Number of neighbours that each row chooses.")] = 5,
     text: Annotated[str | None, typer.Option(help="Column of texts; several as title,body.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of numbers: f1,f2.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors for --text: GloVe, word2vec or .npz.")] = None,
     idf: Annotated[bool, typer.Option("--idf", help="With --vectors: rare words count more.")] = False,
-    metric: Annotated[str, typer.Option(help=f"How rows are compared: {_words(Metric)}.")] = "cosine",
-    weight: Annotated[str, typer.Option(help=f"What an edge weighs: {_words(Weight)}.")] = "similarity",
+    metric: Annotated[str, typer.Option(help=f"Similarity of rows: {_words(Metric)}.")] = "cosine",
+    weight: Annotated[str, typer.Option(help=f"Edge weights: {_words(Weight)}.")] = "similarity",
     mutual: Annotated[bool, typer.Option("--mutual", help="Join two rows only where each chose the other.")] = False,
-    max_degree: Annotated[int | None, typer.Option(help="No node gets more edges than this.")] = None,
-    search: Annotated[str, typer.Option(help=f"How neighbours are searched: {_words(Search)}.")] = "auto",
+    max_degree: Annotated[int | None, typer.Option(help="Maximum number of edges per node.")] = None,
+    search: Annotated[str, typer.Option(help=f"Neighbour search: {_words(Search)}.")] = "auto",
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of true neighbours that an approximate search is to find.", show_default=str(_RECALL)),
+        typer.Option(help="Target recall of an approximate search.", show_default=str(_RECALL)),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the approximate search.", show_default=str(_SEED))] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the approximate search.", show_default=str(_SEED))] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column of ids.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
     header: Header = None,
@@ -60,9 +60,9 @@ def build_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Joins each row of a table or matrix to the rows most like it, and writes a graph folder.
+    """Joins each row of a table or matrix to its most similar rows, and writes a graph folder.
 
-    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table is kept with the graph.
+    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table is saved with the graph.
 
     Example:  ngm build texts.csv --text body -k 5 --id id --label topic -o graph/
     """
@@ -127,7 +127,7 @@ def build_command(
 
 
 def _check(metric: str, weight: str, search: str, output: Path) -> None:
-    """Sees to what needs no reading before anything is read."""
+    """Checks options before anything is read."""
     for option, value, choice in (("metric", metric, Metric), ("weight", weight, Weight), ("search", search, Search)):
         if value not in get_args(choice):
             raise ValueError(f"--{option} is {value!r}{nearest(value, get_args(choice))}; choose from {_words(choice)}")
@@ -148,7 +148,7 @@ class _Percent:
 
 
 def _refuse(options: Mapping[str, object], purpose: str) -> None:
-    """Refuses options that would quietly do nothing."""
+    """Refuses options that would have no effect."""
     for option, value in options.items():
         if value is not None:
             raise ValueError(f"{option} is for {purpose}; leave it out")
@@ -175,7 +175,7 @@ def _names(names: str, table: Table) -> list[str]:
 
 
 def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
-    """Sees that ids and labels are there before the long part starts."""
+    """Checks that ids and labels exist before the graph is built."""
     from ngm.io.table_columns import distinct_ids
 
     if id_column is not None:

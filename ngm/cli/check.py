@@ -24,15 +24,13 @@ _COLORS = {"helps": "green", "unclear": "yellow", "hurts": "red"}
 @app.command("check")
 def check_command(
     folder: Annotated[Path, typer.Argument(help="Graph folder, from ngm ingest, ngm build or Graph.save.")],
-    label: Annotated[str | None, typer.Option(help="Column of labels, where not the one that was ingested.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers to take as x: age,income or vector. None where not given.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of samples and folds.")] = 0,
+    label: Annotated[str | None, typer.Option(help="Column of labels, if not that of the graph folder.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of numbers to use as x: age,income or vector.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples and folds.")] = 0,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Tells whether a graph is any good for its labels, before anything is trained.
+    """Checks whether a graph is informative about its labels, before training.
 
     Example:  ngm check graph/ --label topic --columns vector
     """
@@ -40,7 +38,7 @@ def check_command(
     from ngm.io.graph_data import open_graph
     from ngm.workflow.label_columns import node_inputs, node_labels
 
-    with _status("looking at the graph", quiet=as_json):
+    with _status("checking the graph", quiet=as_json):
         data = open_graph(folder)
         y = node_labels(data, folder, label)
         x = None if columns is None else node_inputs(data, folder, columns.split(","))
@@ -129,7 +127,7 @@ def _bars(shares: dict[str, float], counts: dict[str, str]) -> RichTable:
 
 
 def _print_ids(diagnosis: Diagnosis, data: GraphData) -> None:
-    """Which of the users' ids the rows are that advice may name."""
+    """Prints the ids of the rows that the advice may name."""
     if data.id_column is None:
         return
     places = [p.row for p in (*diagnosis.shape.unseeded_places, *diagnosis.shape.hubs[:3])]

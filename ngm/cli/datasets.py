@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @app.command("datasets")
 def datasets_command(
-    name: Annotated[str | None, typer.Argument(help="A data set to write as tables; none: list them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Data set to write as tables; without it, all are listed.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the tables of NAME.", show_default="here")
     ] = None,
@@ -31,7 +31,7 @@ def datasets_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Lists the data sets and where they are; --fetch brings one here, NAME writes one as tables to try commands on.
+    """Lists the data sets and where they are; --fetch downloads one, NAME writes one as tables to try the commands on.
 
     Example:  ngm datasets messages -o .
     Example:  ngm datasets --fetch pubmed
@@ -99,7 +99,7 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
 
 
 def _written(data: Dataset, folder: Path) -> list[Path]:
-    """Writes the tables, and leaves files of the same names alone that hold anything else."""
+    """Writes the tables; refuses to replace files of the same names with other content."""
     from ngm.datasets import write_tables
     from ngm.io.files import file_written_whole
 

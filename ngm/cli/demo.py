@@ -15,8 +15,8 @@ from ngm.cli.terminal import AsJson, Debug, app, bar, mean_and_std, out, print_j
 
 @app.command("demo")
 def demo_command(
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of the labelled digits.")] = 5,
-    folder: Annotated[Path, typer.Option(help="Where the run folder goes.")] = Path("runs/demo"),
+    seeds: Annotated[int, typer.Option(min=1, help="Number of draws of the labelled digits.")] = 5,
+    folder: Annotated[Path, typer.Option(help="Run folder to write.")] = Path("runs/demo"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,

@@ -27,7 +27,7 @@ def export_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Writes a trained network as a file that other programs run, once it has been run here and gave the same.
+    """Exports a trained network to a file for other programs, after checking that it gives the same results.
 
     Example:  ngm export run/ -o model.onnx
     """
@@ -56,7 +56,7 @@ def export_command(
 
 
 def _vectors(folder: Path) -> dict[str, JSON]:
-    """Which encoders make the rows that the network takes; nothing where it does not read vectors of texts."""
+    """The encoders of the network's input rows; empty unless it reads vectors of texts."""
     from ngm.features import Features
     from ngm.io.run_folder import Run
 

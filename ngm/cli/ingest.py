@@ -29,24 +29,26 @@ def ingest_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the graph; an older graph is replaced.")],
     nodes: Annotated[str | None, typer.Option(help="Table of nodes, a row each; row i is node i.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column of the nodes that holds their ids.")] = None,
-    source: Annotated[str | None, typer.Option(help="Column of the edges: where an edge starts.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the edges: where it ends.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of the edges: how strong it is; 1 without.")] = None,
+    source: Annotated[str | None, typer.Option(help="Column of the edges: source node.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the edges: target node.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of the edges: weight; 1 if there is none.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of the nodes that holds labels.")] = None,
-    directed: Annotated[bool, typer.Option("--directed", help="Keep both directions of a pair apart.")] = False,
-    merge: Annotated[str, typer.Option(help="Weight of an edge that is there several times: max, sum, mean.")] = "max",
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Keep both directions of a pair as different edges.")
+    ] = False,
+    merge: Annotated[str, typer.Option(help="Weight of a repeated edge: max, sum, mean.")] = "max",
     dangling: Annotated[
-        str, typer.Option(help="Edges to nodes that are not there: error, drop (the edges), add (the nodes).")
+        str, typer.Option(help="Edges to unknown nodes: error, drop (the edges), add (the nodes).")
     ] = "error",
-    delimiter: Annotated[str | None, typer.Option(help="What separates fields of the edges: ';', tab, space.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of the edges: ';', tab, space.")] = None,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first row of the edges holds names.")
+        bool | None, typer.Option("--header/--no-header", help="Whether the first row of the edges holds column names.")
     ] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory for DuckDB, such as 4GB; beyond it, disk.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Reads tables of edges and nodes into a graph folder; ids may be anything.
+    """Reads tables of edges and nodes into a graph folder; ids may be of any type.
 
     Columns that are not named are found by their usual names (src, dst, weight, id, label, ...), else by position.
 
@@ -83,7 +85,7 @@ def ingest_command(
 
 
 def _show(data: GraphData, seconds: float, folder: Path) -> None:
-    """What came in, what became of it, and where it is."""
+    """Prints counts of the rows read, and the folder."""
     table = RichTable(title=escape(repr(data.graph)), title_justify="left", show_header=False)
     table.add_column()
     table.add_column(overflow="fold")

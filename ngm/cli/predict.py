@@ -35,22 +35,24 @@ def predict_command(
         typer.Option("--id", help="Column of ids to keep.", show_default="as in ngm train"),
     ] = None,
     all_classes: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
-    top: Annotated[int, typer.Option(help="So many of the most probable classes.")] = 1,
-    label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
+    top: Annotated[int, typer.Option(help="Number of most probable classes to write.")] = 1,
+    label: Annotated[str | None, typer.Option(help="Column of true labels, to compute the accuracy.")] = None,
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option("--spreadsheet-safe", help="Of .csv: put ' before texts that a spreadsheet takes for formulas."),
+        typer.Option(
+            "--spreadsheet-safe", help="CSV only: put ' before texts that a spreadsheet would run as formulas."
+        ),
     ] = False,
     header: Header = None,
     delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Gives each row of a table its class and how probable it is, or its number.
+    """Predicts the class of each row of a table with its probability, or a number.
 
     Rows are read as they were in training, piece by piece: a table may be larger
-    than memory. The network predicts alone, without the graph. A run that reads
-    nothing but the graph takes a table of links: a new node and a node of the
+    than memory. The network predicts without the graph. A run whose only input
+    is the graph takes a table of links: a new node and a node of the
     training graph in each row.
 
     Example:  ngm predict run/ new.csv -o classes.csv

@@ -1,4 +1,4 @@
-"""How a training goes, on standard error."""
+"""Progress of a training, on standard error."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _METRICS = {
 
 
 class TrainingProgress:
-    """Shows each epoch: a bar on a terminal, else a line now and then.
+    """Shows each epoch: a bar on a terminal, else a line every ten seconds.
 
     Args:
-        model: Is being trained; knows how many epochs there will be.
-        description: Is being done.
+        model: The estimator in training, which has the number of epochs.
+        description: What is being done.
         quiet: Show nothing.
     """
 
@@ -77,11 +77,11 @@ class TrainingProgress:
 
 @contextmanager
 def counted(description: str, noun: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Shows how many things are done: a bar on a terminal, else a line now and then.
+    """Shows how many items are done: a bar on a terminal, else a line every ten seconds.
 
     Args:
-        description: Is being done.
-        noun: That are counted.
+        description: What is being done.
+        noun: Plural noun of the items.
         quiet: Show nothing.
     """
     bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
@@ -106,7 +106,7 @@ def counted(description: str, noun: str, quiet: bool) -> Iterator[Callable[[int,
 
 
 class _Bar(RichProgress):
-    """A bar with a line below it, since both beside each other do not fit into a narrow terminal."""
+    """A progress bar with a line of text below it, which fits a narrow terminal."""
 
     line = ""
 
@@ -135,7 +135,7 @@ def described(epoch: Epoch) -> str:
 
 
 def metric_name(name: str) -> str:
-    """What a metric is called.
+    """The printed name of a metric.
 
     >>> metric_name("negative_squared_error")
     'squared error of scaled numbers'

@@ -18,11 +18,11 @@ from ngm.experiments.registry import EXPERIMENTS
 @app.command("reproduce")
 def reproduce_command(
     table: Annotated[str, typer.Argument(help=f"One of: {', '.join(EXPERIMENTS)}.")],
-    rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
+    rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm; by default all.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds per row (ag-news 3, intents 5, others 10); blogcatalog: splits.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, for a quick test.")] = False,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -32,17 +32,17 @@ def reproduce_command(
     ] = None,
     setting: Annotated[str, typer.Option(help="pubmed: inductive, transductive, or both.")] = "both",
     curve: Annotated[bool, typer.Option("--curve", help="pubmed, ag-news: accuracy against labels.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="With --curve: file for the plot (.svg, .png, .pdf).")] = None,
     train: Annotated[
         str | None, typer.Option(help="blogcatalog: percent of the nodes to train on; 20,50,80, or 50 with --quick.")
     ] = None,
     keep: Annotated[
-        Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
+        Path | None, typer.Option(help="File for finished seeds; the same command then continues where it stopped.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Runs one of the paper's tables, ours beside theirs.
+    """Reproduces a table of the paper, with the published figures beside ours.
 
     Example:  ngm reproduce pubmed --rows ffnn,ngm,ours --seeds 10
     """
@@ -73,7 +73,7 @@ def reproduce_command(
 
 
 def _run(name: str, choices: Choices, plot: Path | None, keep: Path | None, as_json: bool) -> None:
-    """Runs an experiment, draws its curve if asked to, and prints its table in one form or the other."""
+    """Runs an experiment, draws its curve if `plot` is given, and prints its table or JSON."""
     from ngm.cli.experiment_tables import show
     from ngm.experiments.plot import draw
     from ngm.experiments.scores import Scores

@@ -44,12 +44,13 @@ def _top(
     """
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; detected by default.")
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds column names; detected by default."),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields; detected by default.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
+Delimiter = Annotated[str | None, typer.Option(help="Field delimiter; detected by default.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def mean_and_std(row: Row) -> str:
@@ -69,7 +70,7 @@ class Step:
         self.bar, self.task = bar, bar.add_task("starting", total=total)
 
     def __call__(self, description: str) -> None:
-        """Says what is being done next."""
+        """Advances by one step, which is described."""
         self.bar.update(self.task, advance=1, description=description)
 
 
@@ -91,7 +92,7 @@ def bar(total: int, quiet: bool) -> Iterator[Step]:
 
 @contextmanager
 def download(quiet: bool) -> Iterator[OnBytes]:
-    """Tells on standard error how a download goes."""
+    """Reports downloads on standard error."""
     reported: set[str] = set()
 
     def report(name: str, done: int, total: int) -> None:
