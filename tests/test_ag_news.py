@@ -66,7 +66,7 @@ def test_few_labels_are_as_many_of_each_class_and_others_for_each_seed(made_up: 
 
 
 def test_more_labels_than_there_are_articles_is_refused(made_up: Articles) -> None:
-    with pytest.raises(ValueError, match="100 labelled articles of 'World' are wanted, and there are 18"):
+    with pytest.raises(ValueError, match="100 labelled articles of 'World' are required, but there are 18"):
         made_up.training_labels(400, 0)
 
 
@@ -155,7 +155,7 @@ def test_a_row_that_needs_a_thesaurus_is_left_out_where_there_is_none(
     ("rows", "message"),
     [
         (["tinny"], "unknown row 'tinny' \\(did you mean 'tiny'\\?\\); choose from small, "),
-        (["tiny", "tiny"], "row 'tiny' is there twice; name each once"),
+        (["tiny", "tiny"], "row 'tiny' is given twice; name each once"),
     ],
 )
 def test_rows_that_cannot_be_run_are_refused(rows: list[str], message: str) -> None:

@@ -201,8 +201,8 @@ def _known() -> Scores:
     ("rows", "shares", "text"),
     [
         (["ngm", "netfm"], [20], r"unknown row 'netfm' \(did you mean 'netmf'\?\); choose from ffnn, ngm"),
-        (["ngm", "ffnn", "ngm"], [20], "row 'ngm' is there twice; name each once"),
-        (["ngm"], [50, 50], "training share 50 is there twice; name each once"),
+        (["ngm", "ffnn", "ngm"], [20], "row 'ngm' is given twice; name each once"),
+        (["ngm"], [50, 50], "training share 50 is given twice; name each once"),
         (["ngm"], [20, 100], "training share is 100 %; give whole numbers between 1 and 99, such as 20,50,80"),
     ],
 )

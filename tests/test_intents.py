@@ -268,7 +268,7 @@ def test_rows_without_chance_run_once_unless_labels_are_drawn() -> None:
     ("rows", "datasets", "text"),
     [
         (["nmg"], ["swda20"], r"unknown row 'nmg' \(did you mean 'ngm'\?\); choose from random, frequency, tfidf"),
-        (["ngm", "ngm"], ["swda20"], "row 'ngm' is there twice; name each once"),
+        (["ngm", "ngm"], ["swda20"], "row 'ngm' is given twice; name each once"),
         (["ngm"], ["swda"], r"unknown data set 'swda' \(did you mean 'swda20'\?\); choose from swda20, clinc20"),
     ],
 )

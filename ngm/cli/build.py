@@ -62,7 +62,7 @@ def build_command(
 ) -> None:
     """Joins each row of a table or matrix to its most similar rows, and writes a graph folder.
 
-    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table is saved with the graph.
+    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table goes with the graph.
 
     Example:  ngm build texts.csv --text body -k 5 --id id --label topic -o graph/
     """

@@ -108,7 +108,7 @@ def _written(data: Dataset, folder: Path) -> list[Path]:
         for file in files:
             target = folder / file.name
             if target.exists() and (target.is_dir() or target.read_bytes() != file.read_bytes()):
-                raise FileExistsError(f"{target} is there already and holds something else; name another folder")
+                raise FileExistsError(f"{target} exists with other content; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             with file_written_whole(folder / file.name) as part:

@@ -152,7 +152,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield row, fields
     except csv.Error as error:
         raise ValueError(
-            f"{path}, row {row + 1}, is no row of CSV ({error}); quote each column and double quotes within"
+            f"{path}, row {row + 1}, is not a row of CSV ({error}); quote each column and double quotes within"
         ) from None
 
 

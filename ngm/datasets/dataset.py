@@ -68,7 +68,7 @@ class Record:
         num_classes: Number of classes.
         license: Terms of use as its origin states them.
         origin: Where it comes from.
-        where: "embedded", "found in $NGM_DATA", "cached at ..." or "not here yet".
+        where: "embedded", "found in $NGM_DATA", "cached at ..." or "not fetched".
     """
 
     name: str
@@ -78,7 +78,7 @@ class Record:
     num_classes: int
     license: str
     origin: str
-    where: str = "not here yet"
+    where: str = "not fetched"
 
 
 def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:

@@ -141,7 +141,7 @@ def _check_stray(table: Table, name: str, values: Sequence[str | None]) -> None:
     if stray and len(texts) - num_texts >= _MOSTLY * len(texts):
         raise ValueError(
             f"column {name!r} of {table.name} holds {_short(values[stray[0]])} in row {stray[0]}, which is not a "
-            "number; mend it, or leave the column out"
+            "number; correct it, or leave the column out"
         )
 
 

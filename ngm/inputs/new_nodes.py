@@ -94,7 +94,7 @@ def _check(pairs: NDArray[np.int64], weight: NDArray[np.float32], num_new: int, 
         if len(outside):
             row = outside[0]
             raise ValueError(
-                f"edge {row} is {pairs[row].tolist()}, where {pairs[row, column]} is no {node_kind}; "
+                f"edge {row} is {pairs[row].tolist()}, where {pairs[row, column]} is not a {node_kind}; "
                 f"these run from 0 to {count - 1}"
             )
     invalid = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))

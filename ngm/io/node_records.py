@@ -132,7 +132,7 @@ def labels_in(text: str) -> list[str]:
     except ValueError:
         names = None
     if not isinstance(names, list):
-        raise ValueError(f"a kept node has the labels {text!r}, which are no list; train again")
+        raise ValueError(f"a recorded node has the labels {text!r}, which are not a list; train again")
     return [str(name) for name in names]
 
 

@@ -132,7 +132,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self._near is None:
             raise ValueError(
-                "label propagation was fitted without x, so it knows the nodes of its graph only; read transduction_"
+                "label propagation was fitted without x, so it predicts only the nodes of its graph; read transduction_"
             )
         check_names(x)
         with np.errstate(all="ignore"):  # the look for infinity adds all numbers up
@@ -166,7 +166,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not isinstance(value, Real) or not float(value) >= 0 or (value == math.inf and name != "mu1"):
                 raise ValueError(f"{name} is {value!r}; it must be a number of at least 0")
         if self.mu1 == 0 or self.mu2 == 0:
-            raise ValueError(f"mu1 is {self.mu1} and mu2 is {self.mu2}; with a 0 no label goes anywhere, so raise it")
+            raise ValueError(f"mu1 is {self.mu1} and mu2 is {self.mu2}; labels spread only if both are above 0")
         if self.solver not in get_args(Solver):
             raise ValueError(f"solver is {self.solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
         for name in ("keep", "k", "max_steps"):

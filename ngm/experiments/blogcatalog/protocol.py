@@ -102,7 +102,7 @@ def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:
     for name, choices in (("row", rows), ("training share", shares)):
         for i, value in enumerate(choices):
             if value in choices[:i]:
-                raise ValueError(f"{name} {value!r} is there twice; name each once")
+                raise ValueError(f"{name} {value!r} is given twice; name each once")
     for share in shares:
         if not 1 <= share <= 99:
             raise ValueError(f"training share is {share} %; give whole numbers between 1 and 99, such as 20,50,80")

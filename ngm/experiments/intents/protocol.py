@@ -89,7 +89,7 @@ def check(rows: Sequence[str], datasets: Sequence[str] = DATASETS) -> None:
             if value not in options:
                 raise ValueError(f"unknown {name} {value!r}{nearest(value, options)}; choose from {', '.join(options)}")
             if value in choices[:i]:
-                raise ValueError(f"{name} {value!r} is there twice; name each once")
+                raise ValueError(f"{name} {value!r} is given twice; name each once")
 
 
 def count(rows: Sequence[str], seeds: int, quick: bool, datasets: Sequence[str] = DATASETS) -> int:

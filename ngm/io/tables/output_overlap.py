@@ -31,7 +31,7 @@ def check_file_apart(output: Path, sources: Iterable[str | Path]) -> None:
             raise ValueError(f"--output is {str(output)!r}, {description}; name another file")
         if unsure:
             raise ValueError(
-                f"--output is {str(output)!r}, which exists, and nobody can tell whether the query reads it; name a "
+                f"--output is {str(output)!r}, which exists, and it is unknown whether the query reads it; name a "
                 "new file"
             )
 

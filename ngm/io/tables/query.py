@@ -181,7 +181,7 @@ def _absolute(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{text!a} is no name in UTF-8, the only ones that DuckDB takes; rename it") from None
+        raise ValueError(f"{text!a} is not valid UTF-8, which DuckDB requires; rename it") from None
     return str(Path.cwd() / text) if text.startswith("~") or ":" in text.split("/")[0] else text
 
 

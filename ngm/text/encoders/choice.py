@@ -23,7 +23,7 @@ FITTED: tuple[str, ...] = ("minilm-static", "glove", "tfidf")
 """Those that learn weights of words from the training texts, so that they have arrays to keep."""
 
 MINILM_UNAVAILABLE = (
-    "MiniLM is not here and cannot be fetched now; run 'ngm datasets --fetch minilm' where the network is"
+    "MiniLM is not on this machine and cannot be fetched now; run 'ngm datasets --fetch minilm' with network access"
 )
 
 _CHARACTERS_A_SECOND = 15_000  # of one thread through MiniLM, on an ordinary machine
