@@ -34,7 +34,7 @@ class Summary:
         directed: Whether edges have a direction.
         degrees: How many nodes have how many edges, in steps that double.
         mean_degree: Edges at a node, on average.
-        median_degree: Half of the nodes have at most so many.
+        median_degree: Median number of edges at a node.
         max_degree: Edges at the node that has most.
         isolated: Nodes without an edge.
         components: Connected parts, direction ignored; an isolated node is one.

@@ -83,7 +83,7 @@ def _show(result: PredictResult) -> None:
 
 
 class _RowProgress:
-    """Shows how many rows are done: a bar on a terminal, else a line now and then."""
+    """Shows how many rows are done: a bar on a terminal, else a line every ten seconds."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet, self.bar = quiet, ExitStack()

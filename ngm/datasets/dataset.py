@@ -21,14 +21,14 @@ class Dataset:
         name: What `ngm.datasets.load` knows it by.
         x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0. Adjacency rows where the data
             has no features. A list of n strings where the examples are texts. See `rows` and `texts`.
-        y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it. Where a node
+        y: (n,) int64 true class of every node, for training and for scoring; -1 where unknown. Where a node
             may have several labels, (n, L) zeros and ones.
         graph: Graph on the n nodes, or None where the data has none of its own.
         train: (t,) int64 ids of the nodes whose labels may be shown to a learner.
         validation: (v,) int64 ids of the nodes to choose settings on; may be empty.
         test: (s,) int64 ids of the nodes to score; each has a label.
         classes: Name of each class, in the order of the numbers in `y`.
-        note: What has to be said beside results on it, such as how much of the official data was at hand; or "".
+        note: What has to be said beside results on it, such as how much of the official data is available; or "".
     """
 
     name: str

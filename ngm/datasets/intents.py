@@ -84,7 +84,7 @@ def files(name: Name) -> tuple[DataFile, ...]:
 
 
 def read(folder: Path, name: str = "intents", note: str = "") -> Dataset:
-    """Reads `train.tsv`, `val.tsv` and `test.tsv`, whatever their hashes: messages of one's own, say.
+    """Reads `train.tsv`, `val.tsv` and `test.tsv`, whatever their hashes, such as custom messages.
 
     Args:
         folder: Where they are; label, tab and text in each line.

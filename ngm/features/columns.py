@@ -134,7 +134,7 @@ def _fit_column(table: Table, name: str) -> FeatureColumn:
 
 
 def _check_stray(table: Table, name: str, values: Sequence[str | None]) -> None:
-    """Refuses a column of numbers that is a column of texts for the sake of a few; 007 is no number."""
+    """Refuses a column of numbers in which a few entries are texts; 007 is not a number."""
     texts = {row: value.strip() for row, value in enumerate(values) if value is not None}
     stray = [row for row, value in texts.items() if not _NUMBER.fullmatch(value)]
     num_texts = sum(not _COMMAS.fullmatch(texts[row]) for row in stray)
@@ -186,7 +186,7 @@ def _missing_error(table: Table, name: str, kind: str, rows: NDArray[np.int64]) 
 def _not_a_number_error(
     table: Table, name: str, items: list[object], first: int, trained: FeatureColumn | None
 ) -> ValueError:
-    """The error for a value that is not of the kind or width wanted."""
+    """The error for a value of another kind or width than expected."""
     width = _width(items[0]) if trained is None else 0 if trained.holds == "number" else trained.width
     row = next((row for row, value in enumerate(items) if _width(value) < 0 or _width(value) != width), 0)
     expected, remedy = "a number or a list of numbers as long as the others", "choose another"

@@ -38,7 +38,7 @@ def identities(
         keep: The most entries in a row. What is dropped on the way is gone, so a row adds up to at most 1.
         restart: Chance to stop before each step, above 0 and at most 1. Small looks far, large stays near.
         steps: The most steps that an identity travels. A share (1 - restart)^steps of it would have gone further.
-        width: Folds the n columns into so many: each node shares a column, by chance, with the same number of others.
+        width: Number of columns into which the n columns are folded at random, as evenly as possible.
         seed: Of the folding.
         influence: On directed graphs, whose identity reaches whom: "source" that of an edge's source its target,
             "target" the other way, "both" both ways.
@@ -81,7 +81,7 @@ def _strongest_of_product(a: sp.csr_matrix, b: sp.csr_matrix, keep: int) -> sp.c
 
 
 def _folded(rows: sp.csr_array, width: int, seed: int) -> sp.csr_array:
-    """Sums of columns that share a place; places are dealt out evenly."""
+    """Sums the columns that are folded together; all folded columns have about as many."""
     n = rows.shape[1]
     column = np.random.default_rng(seed).permutation(n) % width
     folded = sp.csr_array((rows.data, column[rows.indices], rows.indptr), shape=(n, width))

@@ -53,7 +53,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mu3: Weight of the prior; 0 for none.
         prior: U: None (uniform; of several labels per row, their frequency), (C,) for all nodes, or (n, C) for each,
             such as a network's predictions.
-        keep: Keep only so many of the strongest labels per node: memory then does not grow with the number of labels.
+        keep: Number of strongest labels kept per node: memory then does not grow with the number of labels.
             What is dropped is spread as the prior is; of several labels per row, it falls back to the prior. Give it
             some slack: keep=1 loses close calls.
         k: Neighbours in the kNN graph that is made where `fit` gets none, and of a new row in `predict`.
@@ -65,7 +65,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: (C,) what the columns stand for.
-        label_distributions_: (n, C) float32 of all nodes; with `keep`, sparse with at most so many entries a row.
+        label_distributions_: (n, C) float32 of all nodes; with `keep`, sparse with at most `keep` entries a row.
         transduction_: (n,) class of every node, or (n, L) zeros and ones.
         rest_: With `keep`, (n,) what each node has of the prior; `distributions()` puts both together.
         reached_: (n,) mask of the nodes that a label can reach.

@@ -23,7 +23,7 @@ NEXT_KEY, NEXT_TITLE = "next", "What to label next?"
 _CHUNK_NODES = 1_024  # nodes
 _MARGIN_NOTE = "The margin is by how much the best class is more probable than the second"
 _LABEL_SETS_MARGIN_NOTE = "The margin is how far the least certain label of a node is from one half, from 0 to 1"
-_SKIPPED_NOTE = "A node joined to one further up is left out, since one label tells of both."
+_SKIPPED_NOTE = "A node joined to one further up is left out, since one label serves both."
 
 
 def edges_section(run: RunData) -> Section:

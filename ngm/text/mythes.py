@@ -60,7 +60,7 @@ def read(file: Path, selects: Callable[[str], bool]) -> dict[str, tuple[str, ...
 
 
 def _meanings(file: Path, selects: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """(word in lower case, line of one of its meanings), the words wanted only."""
+    """(word in lower case, line of one of its meanings), of the selected words only."""
     lines = _text(file).split("\n")
     number = 1
     while number < len(lines):

@@ -1,4 +1,4 @@
-"""Texts as runs of small whole numbers: kept end to end, handed out as padded batches."""
+"""Texts as runs of small whole numbers: stored end to end, read as padded batches."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def tokens_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Vocabulary:
-    """The tokens that are told apart, a row for each: row 0 is padding, row 1 any other token, words from row 2.
+    """The tokens that are distinguished, a row for each: row 0 is padding, row 1 any other token, words from row 2.
 
     Args:
         words: V distinct tokens, spelled as `tokens_of` gives them.
@@ -82,7 +82,7 @@ class Vocabulary:
 
         Args:
             texts: Texts; None and NaN are texts without tokens.
-            most: Keep at most so many words.
+            most: Maximum number of words.
             least: Leave out words that all texts together have fewer times than this.
 
         >>> Vocabulary.of(["b a b", "c"], most=2).words

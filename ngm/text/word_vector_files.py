@@ -43,7 +43,7 @@ def read(file: Path, selected_words: set[str] | None = None) -> tuple[list[str],
 
 
 class _SelectedWords:
-    """Words that are wanted, each once, and their numbers one after the other."""
+    """The selected words, each once, and their numbers one after the other."""
 
     def __init__(self, selection: set[str] | None) -> None:
         self.selection = selection

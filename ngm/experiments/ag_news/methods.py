@@ -97,7 +97,7 @@ class Articles:
 
     @cached_property
     def y(self) -> Ids:
-        """Classes of the graph's articles, -1 where nobody knows."""
+        """Classes of the graph's articles, -1 where unknown."""
         return self.data.y[self.nodes]
 
     @cached_property
@@ -249,7 +249,7 @@ def _shuffled(graph: Graph) -> Graph:
 
 
 def _glove(progress: Progress | None) -> Path:
-    """The best word vectors that are here or can be had."""
+    """The widest word vectors that are available."""
     try:
         return glove(100, progress)
     except DatasetUnavailableError:

@@ -46,7 +46,7 @@ class Messages:
 
     Args:
         data: Messages in three parts.
-        per_class: Show only so many labels of each intent, drawn by the seed; all of them where None.
+        per_class: Number of labels of each intent, drawn by the seed; all where None.
     """
 
     data: Dataset
@@ -67,7 +67,7 @@ class Messages:
 
     @cached_property
     def table(self) -> Tensor:
-        """(V, 150) vectors that a network starts from; (V, 50) where only those are at hand."""
+        """(V, 150) vectors that a network starts from; (V, 50) where only those are available."""
         return torch.cat([self.vocabulary.vectors(words)[0] for words in self.words], dim=1)
 
     def part(self, ids: Ids) -> list[str]:

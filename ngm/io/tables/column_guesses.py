@@ -1,4 +1,4 @@
-"""Which column is which, where nobody said so."""
+"""Guesses the roles of columns that are not named."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import duckdb
 from ngm._spelling import nearest
 
 WORK = "ngm_tables"  # a database in memory for what we make, so that no query of a user meets it
-EXAMPLES = 3  # so many bad rows are kept for show
+EXAMPLES = 3  # number of bad rows that are shown
 _EXTENSIONS = (
     "autoload_known_extensions",
     "autoinstall_known_extensions",

@@ -1,4 +1,4 @@
-"""Which encoder: one by name, or the best that can be had, with the reason."""
+"""Chooses an encoder: by name, or the best that is available, with the reason."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fit_encoder(name: str, texts: Sequence[str], *, seed: int = 0, progress: Pro
 
 
 def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | None = None) -> Choice:
-    """The best encoder that can be had: MiniLM, its static form for very many texts, else TF-IDF.
+    """The best encoder that is available: MiniLM, its static form for very many texts, else TF-IDF.
 
     Args:
         texts: The training texts, labelled or not.
