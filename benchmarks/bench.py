@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,21 @@ def kept(name: str) -> dict[str, Any] | None:
     """What an earlier run left in benchmarks/results; None where there is none."""
     file = Path(__file__).with_name("results") / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def measure_missing(
+    rows: dict[Any, dict[str, Any]],
+    keys: Iterable[Any],
+    fresh: bool,
+    measure: Callable[[Any], dict[str, Any]],
+    show: Callable[[bool], None],
+) -> None:
+    """Measures the rows that are missing, or with `fresh` all of them; shows after each, and at the end with True."""
+    for key in keys:
+        if fresh or key not in rows:
+            rows[key] = measure(key)
+            show(False)
+    show(True)
 
 
 def report(

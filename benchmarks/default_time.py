@@ -159,11 +159,13 @@ def main() -> None:
     options = parser.parse_args()
     kept = bench.kept(NAME) if options.keep else None
     rows: dict[str, dict[str, Any]] = dict((kept or {}).get("datasets", {}))
-    for name in options.datasets:
-        if options.fresh or name not in rows:
-            rows[name] = measure(name, options.repeats)
-            _report(rows, options, last=False)
-    _report(rows, options, last=True)
+    bench.measure_missing(
+        rows,
+        options.datasets,
+        options.fresh,
+        lambda name: measure(name, options.repeats),
+        lambda last: _report(rows, options, last),
+    )
 
 
 def _report(rows: dict[str, dict[str, Any]], options: argparse.Namespace, last: bool) -> None:

@@ -169,11 +169,13 @@ def main() -> None:
 def _measure_all(options: argparse.Namespace) -> None:
     kept = bench.kept(NAME) if options.keep else None
     rows = {int(row["nodes"]): row for row in (kept or {}).get("sizes", [])}
-    for num_nodes in options.nodes:
-        if options.fresh or num_nodes not in rows:
-            rows[num_nodes] = measure(num_nodes, options.profile)
-            _report(rows, options, last=False)
-    _report(rows, options, last=True)
+    bench.measure_missing(
+        rows,
+        options.nodes,
+        options.fresh,
+        lambda num_nodes: measure(num_nodes, options.profile),
+        lambda last: _report(rows, options, last),
+    )
 
 
 def _report(rows: dict[int, dict[str, Any]], options: argparse.Namespace, last: bool) -> None:

@@ -53,7 +53,7 @@ def power_law(nodes: int, edges: int) -> Graph:
 def graphs(options: argparse.Namespace) -> Iterator[tuple[str, Graph]]:
     """Every graph without and with weights; BlogCatalog only where it is at hand."""
     plain = {"power law": power_law(options.nodes, options.edges)}
-    if ("blogcatalog", "not here yet") not in {(record.name, record.where) for record in datasets.available()}:
+    if ("blogcatalog", "not fetched") not in {(record.name, record.where) for record in datasets.available()}:
         blogs = datasets.load("blogcatalog").graph
         if blogs is not None:
             plain["BlogCatalog"] = blogs

@@ -1,4 +1,4 @@
-"""Images and a convolutional network of one's own, with and without a graph over the images."""
+"""Images and a custom convolutional network, with and without a graph over the images."""
 
 import numpy as np
 from sklearn.base import clone

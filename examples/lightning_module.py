@@ -18,7 +18,7 @@ x_new, truth = torch.from_numpy(digits.x[digits.test]), digits.y[digits.test]
 
 
 class Digits(L.LightningModule):  # type: ignore[misc]
-    """A network of one's own with the cost of section 3 of the paper; all alphas 0 is the same without a graph."""
+    """A custom network with the cost of section 3 of the paper; all alphas 0 is the same without a graph."""
 
     def __init__(self, alpha: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A network and a loop of one's own: `EdgeLoader` gives batches of edges, `NGMLoss` their cost."""
+"""Your own network and training loop: `EdgeLoader` gives batches of edges, `NGMLoss` their cost."""
 
 import numpy as np
 import torch

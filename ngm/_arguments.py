@@ -68,7 +68,7 @@ def as_array(name: str, values: ArrayLike, remedy: str) -> NDArray[np.generic]:
     try:
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise ValueError(f"{name} is no array ({reason(error)}); {remedy}") from None
+        raise ValueError(f"{name} is not an array ({reason(error)}); {remedy}") from None
 
 
 def as_numbers(name: str, values: ArrayLike | Tensor, remedy: str) -> Tensor:

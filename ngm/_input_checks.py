@@ -22,7 +22,7 @@ def check_names(x: object) -> None:
     names = [name for name in getattr(x, "columns", ()) if isinstance(name, Hashable)]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"x has {names.count(twice)} columns called {twice!r}; give each a name of its own")
+        raise ValueError(f"x has {names.count(twice)} columns called {twice!r}; give each a different name")
 
 
 def check_graphs(graph: Graph | Sequence[Graph] | None) -> list[Graph]:

@@ -77,7 +77,7 @@ def get_distance(distance: str | Distance) -> Distance:
     if callable(distance):
         return distance
     if not isinstance(distance, str):
-        raise ValueError(f"distance is {distance!r}; give a name out of {', '.join(DISTANCES)}, or a function")
+        raise ValueError(f"distance is {distance!r}; choose from {', '.join(DISTANCES)}, or a function")
     if distance not in DISTANCES:
         raise ValueError(
             f"unknown distance {distance!r}{nearest(distance, DISTANCES)}; "

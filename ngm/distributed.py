@@ -183,7 +183,7 @@ def _greet(store: Store, rank: int) -> str:
 
 def _wait(until: float, missing: str) -> None:
     if time.monotonic() > until:
-        raise RankError(f"{missing} after {_PATIENCE / 60:.0f} minutes; start all ranks, and see what became of those")
+        raise RankError(f"{missing} after {_PATIENCE / 60:.0f} minutes; start all ranks, and check the missing ones")
     time.sleep(0.01)
 
 

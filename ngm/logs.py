@@ -167,5 +167,5 @@ def _read_earlier(file: Path) -> tuple[list[str], list[list[str]]]:
     text = file.read_text(encoding="utf-8")
     columns, *rows = list(csv.reader(io.StringIO(text[: text.rfind("\n") + 1]))) or [[]]
     if text and (columns[:1], columns[-1:]) != (["epoch"], ["collapsed"]):
-        raise FileExistsError(f"{file} is there and is no log of epochs; name a new file")
+        raise FileExistsError(f"{file} exists and is not a log of epochs; name a new file")
     return columns, rows

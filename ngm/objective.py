@@ -179,7 +179,7 @@ class NGMLoss(nn.Module):
         elif given:
             raise ValueError(f"{', '.join(given)} given beside regularizers; set it on each Regularizer instead")
         if scaling not in ("sum", "mean"):
-            raise ValueError(f"scaling is {scaling!r}; choose 'sum' (Eq. 3 to the letter) or 'mean'")
+            raise ValueError(f"scaling is {scaling!r}; choose 'sum' (exactly Eq. 3) or 'mean'")
         listed = [regularizers] if isinstance(regularizers, Regularizer) else list(regularizers)
         self.regularizers = tuple(listed)
         self.graphs = tuple(i if r.graph is None else r.graph for i, r in enumerate(listed))

@@ -43,7 +43,7 @@ def num_rows(x: Inputs) -> int:
         return int(cast(sp.csr_array, x).shape[0])
     if not hasattr(x, "__len__") or (isinstance(x, np.ndarray | Tensor) and not x.ndim):
         raise ValueError(
-            f"x is {short_repr(x)}; give an array, a sparse matrix, a mapping of these, or rows of your own"
+            f"x is {short_repr(x)}; give an array, a sparse matrix, a mapping of these, or an object indexed by ids"
         )
     return len(x)
 
@@ -98,7 +98,7 @@ def _cast(rows: Tensor, dtype: torch.dtype) -> Tensor:
 
 def _sparse_rows(x: sp.csr_array, nodes: Tensor, dtype: torch.dtype) -> Tensor:
     if x.format != "csr":
-        raise ValueError(f"x is a sparse matrix in {x.format!r} form, which has no quick rows; give x.tocsr()")
+        raise ValueError(f"x is a sparse matrix in {x.format!r} form, which has no fast row access; give x.tocsr()")
     rows = x[nodes.numpy()]
     return torch.sparse_csr_tensor(
         torch.from_numpy(rows.indptr.astype(np.int64)),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ngm.cli import main
-from ngm.text.encoders.choice import LACKING
+from ngm.text.encoders.choice import MINILM_UNAVAILABLE
 
 Run = Callable[..., tuple[int, str, str]]
-NO_ENCODER = f"texts are compared by their words alone: {LACKING}"
+NO_ENCODER = f"texts are compared by their words alone: {MINILM_UNAVAILABLE}"
 NO_CACHE = "/nowhere/ngm"  # so that no sentence encoder is found, whichever machine the tests run on
 
 

@@ -72,7 +72,7 @@ def problem() -> Problem:
 def needs(name: str) -> pytest.MarkDecorator:
     """Skips a test, with a reason, where a data set is not on this machine; tests never fetch."""
     here = {record.name: record.where for record in datasets.available()}[name]
-    return pytest.mark.skipif(here == "not here yet", reason=f"data set {name!r} is not here: set NGM_DATA")
+    return pytest.mark.skipif(here == "not fetched", reason=f"data set {name!r} is not here: set NGM_DATA")
 
 
 @pytest.fixture

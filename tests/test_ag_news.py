@@ -14,7 +14,7 @@ import torch
 from ngm.datasets import ag_news as ag_news_data
 from ngm.experiments.ag_news import methods as articles
 from ngm.experiments.ag_news import protocol as ag_news
-from ngm.experiments.ag_news.methods import Articles, Method
+from ngm.experiments.ag_news.methods import AgNewsMethod, Articles
 from ngm.experiments.scores import Scores
 
 TOPICS = (("war", "peace", "treaty"), ("goal", "match", "team"), ("stock", "market", "profit"), ("chip", "web", "code"))
@@ -41,7 +41,7 @@ def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Articles:
     np.savez(tmp_path / "words.npz", words=np.array(words), vectors=vectors)
     monkeypatch.setattr(articles, "_glove", lambda progress: tmp_path / "words.npz")
     monkeypatch.setattr(ag_news, "load", lambda name, progress: ag_news_data.read(folder))
-    monkeypatch.setattr(articles, "EVERY", 2)
+    monkeypatch.setattr(articles, "VALIDATION_INTERVAL", 2)
     monkeypatch.setattr(articles, "BATCH", 128)
     few = {key: replace(method, steps=4) for key, method in ag_news.METHODS.items()}
     monkeypatch.setattr(ag_news, "METHODS", few)
@@ -66,7 +66,7 @@ def test_few_labels_are_as_many_of_each_class_and_others_for_each_seed(made_up: 
 
 
 def test_more_labels_than_there_are_articles_is_refused(made_up: Articles) -> None:
-    with pytest.raises(ValueError, match="100 labelled articles of 'World' are wanted, and there are 18"):
+    with pytest.raises(ValueError, match="100 labelled articles of 'World' are required, but there are 18"):
         made_up.training_labels(400, 0)
 
 
@@ -116,16 +116,18 @@ def test_finished_seeds_are_kept_and_not_run_again(
 ) -> None:
     calls = []
 
-    def counted(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+    def counted(
+        articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
+    ) -> Mapping[str, float]:
         calls.append((method.name, labels, seed))
         return {"accuracy": 0.5, "validation": 0.5, "seconds": 1.0, "steps": 2.0}
 
     monkeypatch.setattr(ag_news, "scores", counted)
     monkeypatch.setattr(ag_news, "LABELS", (8, None))
     keep = tmp_path / "kept.jsonl"
-    ag_news.curve(["tiny"], seeds=1, kept=Scores(keep))
+    ag_news.run(["tiny"], seeds=1, curve=True, scores=Scores(keep))
     seen: list[str] = []
-    table = ag_news.curve(["tiny", "ours"], seeds=2, kept=Scores(keep), on_seed=seen.append)
+    table = ag_news.run(["tiny", "ours"], seeds=2, curve=True, scores=Scores(keep), on_seed=seen.append)
     assert len(calls) == len(set(calls)) == 8
     assert len(seen) == 8 == ag_news.count(["tiny", "ours"], 2, False, points=True)
     assert seen[0] == "tiny CNN, 8 labels"
@@ -153,7 +155,7 @@ def test_a_row_that_needs_a_thesaurus_is_left_out_where_there_is_none(
     ("rows", "message"),
     [
         (["tinny"], "unknown row 'tinny' \\(did you mean 'tiny'\\?\\); choose from small, "),
-        (["tiny", "tiny"], "row 'tiny' is there twice; name each once"),
+        (["tiny", "tiny"], "row 'tiny' is given twice; name each once"),
     ],
 )
 def test_rows_that_cannot_be_run_are_refused(rows: list[str], message: str) -> None:

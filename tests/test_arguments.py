@@ -28,7 +28,7 @@ PATH = ngm.Graph.from_edges([[0, 1], [1, 2]], num_nodes=6)
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: ngm.Graph.from_edges([["a", "b"]]), "edges is of shape (1, 2) and type <U1; give (m, 2)"),
-    (lambda: ngm.Graph.from_edges([[0, 1], [1]]), "edges is no array (setting an array element with a sequence"),
+    (lambda: ngm.Graph.from_edges([[0, 1], [1]]), "edges is not an array (setting an array element with a sequence"),
     (lambda: ngm.Graph.from_edges([[0, 1]], num_nodes=2.5), "num_nodes is 2.5; it must be a whole number"),
     (lambda: ngm.Graph.from_edges([[0, 1j]]), "edges is of shape (1, 2) and type complex128"),
     (lambda: ngm.Graph.from_edges(np.ma.masked_equal([[0, 1]], 0)), "edges has masked entries"),
@@ -57,9 +57,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: ngm.diagnose(PATH, Y, X * 1e30), "and its rows are too long for float32; scale x down"),
     (lambda: ngm.LabelPropagation(prior="x").fit(None, Y, PATH), "prior holds <U1, not numbers"),
     (lambda: ngm.LabelPropagation().fit(None, 3, PATH), "y is 3; give a label per node, -1 where unlabelled"),
-    (lambda: fit(pd.DataFrame(X, columns=["a", "a", "b"])), "x has 2 columns called 'a'; give each a name of its own"),
+    (lambda: fit(pd.DataFrame(X, columns=["a", "a", "b"])), "x has 2 columns called 'a'; give each a different name"),
     (lambda: fit(torch.eye(6).to_sparse()), "x is a sparse tensor (torch.sparse_coo)"),
-    (lambda: fit(X, y=[[0], [0, 1]]), "y is no array"),
+    (lambda: fit(X, y=[[0], [0, 1]]), "y is not an array"),
     (lambda: fit(X, y=np.array(["2020-01-01"] * 6, dtype="M8[D]")), "y is of type datetime64[D]; give classes"),
     (lambda: fit(X, y=[b"a", b"b"] * 3), "y is of type bytes; give classes as words or numbers"),
     (lambda: ngm.SelfTraining(small(), relabel=None).fit(X, Y, PATH), "relabel is None; it must be True or False"),
@@ -71,7 +71,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: fit(X).predict({"a": X}), "x is {'a': array("),
     (lambda: ngm.NGMRegressor(epochs=1).fit(X, X[:, 0].astype(float) * 1e300), "whose square is beyond float64"),
     (lambda: ngm.CoTraining(small(), propagation=()).fit(X, Y, PATH), "propagation is (); give a LabelPropagation"),
-    (lambda: ngm.read_table({"a": [[1], [1, 2]]}), "column 'a' is no array"),
+    (lambda: ngm.read_table({"a": [[1], [1, 2]]}), "column 'a' is not an array"),
     (lambda: ngm.read_graph({"a": [1], "b": [2]}, memory_limit=3), "memory_limit is 3; give a text such as '4GB'"),
     (lambda: ngm.save_graph("out", PATH, counts={"a": {1}}), "counts cannot be written as JSON"),
     (lambda: WordVectors(None, np.ones((1, 2))), "words is None; give a list of strings"),
@@ -150,7 +150,9 @@ def test_an_entry_of_another_kind_in_the_files_of_a_run_is_named(entry: str, val
 def test_an_epoch_that_is_no_record_of_numbers_is_named(tmp_path: Path) -> None:
     run = Run(make_run(tmp_path / "run"))
     (run.folder / "history.jsonl").write_text(json.dumps({"epoch": 0, "total": {}}) + "\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"history.jsonl is damaged \(line 1 is no record of numbers\); train again"):
+    with pytest.raises(
+        ValueError, match=r"history.jsonl is damaged \(line 1 is not a record of numbers\); train again"
+    ):
         run.read_history()
 
 

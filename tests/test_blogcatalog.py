@@ -12,12 +12,12 @@ from ngm.datasets import Dataset, load
 from ngm.datasets.blogcatalog import read, split
 from ngm.experiments.blogcatalog import protocol as blogcatalog
 from ngm.experiments.blogcatalog.methods import (
+    BlogCatalogMethod,
     Bloggers,
     Floats,
     Ids,
-    Joint,
-    Method,
-    Networks,
+    JointNetwork,
+    LabelNetworks,
     Scorer,
     linear,
     weighted_bce,
@@ -104,7 +104,7 @@ def test_networks_and_the_joint_network_learn_the_circles(few: Dataset, alpha: f
     bloggers, labeled = Bloggers(few), np.array([0, 3, 6, 9, 10, 13, 16, 19])
     bloggers.__dict__["wide_netmf"] = np.repeat(np.eye(2, dtype=np.float32), 10, axis=0)  # too few nodes for 256
     others = np.setdiff1d(np.arange(20), labeled)
-    for scorer in (Networks(alpha, steps=(60, 60, 60), batch_size=16), Joint(alpha)):
+    for scorer in (LabelNetworks(alpha, steps=(60, 60, 60), batch_size=16), JointNetwork(alpha)):
         logits = scorer(bloggers, labeled, 0)
         assert ((logits[others, :2] > 0) == (few.y[others, :2] > 0)).all()
 
@@ -118,7 +118,9 @@ def what_it_is_shown(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
 
 def test_the_table_shows_no_method_the_labels_it_is_scored_on(few: Dataset) -> None:
     for folds in (1, 4):
-        cell = blogcatalog.Cell(Method("learns by heart", {"": what_it_is_shown}, folds=folds), Bloggers(few), 50)
+        cell = blogcatalog.BlogCatalogCell(
+            BlogCatalogMethod("learns by heart", {"": what_it_is_shown}, folds=folds), Bloggers(few), 50
+        )
         found, _ = cell.score(0)
         assert found["macro_f1 independent fixed"] == 0.0
         ids, guesses = cell._held_out(split(20, 0.5, 0)[0], 0)
@@ -127,7 +129,7 @@ def test_the_table_shows_no_method_the_labels_it_is_scored_on(few: Dataset) -> N
 
 
 @pytest.mark.parametrize(
-    "scorer", [Networks(0.1, steps=(3, 3, 3), batch_size=16), Joint(0.01, steps=3), linear("wide_netmf")]
+    "scorer", [LabelNetworks(0.1, steps=(3, 3, 3), batch_size=16), JointNetwork(0.01, steps=3), linear("wide_netmf")]
 )
 def test_no_method_looks_at_labels_that_are_hidden(few: Dataset, scorer: Scorer) -> None:
     labeled, found = np.array([0, 3, 6, 9, 10, 13, 16, 19]), []
@@ -145,7 +147,7 @@ def test_chosen_thresholds_mend_scores_that_are_all_too_low(few: Dataset) -> Non
     def low(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         return bloggers.data.y - 5.0
 
-    found, _ = blogcatalog.Cell(Method("low", {"": low}), Bloggers(few), 50).score(0)
+    found, _ = blogcatalog.BlogCatalogCell(BlogCatalogMethod("low", {"": low}), Bloggers(few), 50).score(0)
     assert found["macro_f1 independent fixed"] == 0.0
     assert found["macro_f1 independent chosen"] == 1.0
     assert found["micro_f1 top_k"] == 1.0
@@ -158,7 +160,12 @@ def test_validation_chooses_the_better_candidate(few: Dataset) -> None:
     def wrong(bloggers: Bloggers, labeled: Ids, seed: int) -> Floats:
         return np.random.default_rng(seed).random(bloggers.data.y.shape)
 
-    assert blogcatalog.Cell(Method("two", {"wrong": wrong, "right": right}), Bloggers(few), 50).score(0)[1] == "right"
+    assert (
+        blogcatalog.BlogCatalogCell(
+            BlogCatalogMethod("two", {"wrong": wrong, "right": right}), Bloggers(few), 50
+        ).score(0)[1]
+        == "right"
+    )
 
 
 def test_the_table_has_a_row_for_every_metric_and_the_papers_figure_at_one_of_them(
@@ -194,8 +201,8 @@ def _known() -> Scores:
     ("rows", "shares", "text"),
     [
         (["ngm", "netfm"], [20], r"unknown row 'netfm' \(did you mean 'netmf'\?\); choose from ffnn, ngm"),
-        (["ngm", "ffnn", "ngm"], [20], "row 'ngm' is there twice; name each once"),
-        (["ngm"], [50, 50], "training share 50 is there twice; name each once"),
+        (["ngm", "ffnn", "ngm"], [20], "row 'ngm' is given twice; name each once"),
+        (["ngm"], [50, 50], "training share 50 is given twice; name each once"),
         (["ngm"], [20, 100], "training share is 100 %; give whole numbers between 1 and 99, such as 20,50,80"),
     ],
 )

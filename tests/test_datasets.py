@@ -151,7 +151,7 @@ def test_column_number_outside_the_matrix_is_refused(tiny: Path) -> None:
 def test_reader_names_what_does_not_fit(tiny: Path) -> None:
     index = tiny / "ind.tiny.test.index"
     index.write_text("8\n5\n5\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"names 2 nodes in 3 lines for 3 test rows; each row needs a line"):
+    with pytest.raises(ValueError, match=r"names 2 nodes in 3 lines for 3 test rows; each row needs its own line"):
         planetoid.read(tiny, "tiny", CLASSES)
     index.write_text("8\n5\n6\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"labels are 3 wide, there are 2 class names; name each class"):
@@ -180,7 +180,7 @@ def test_unknown_name_gets_the_nearest_one() -> None:
 def _here(name: str) -> Dataset:
     """The data set if its files are on this machine; a test never fetches."""
     place = {record.name: record.where for record in datasets.available()}[name]
-    if place == "not here yet":
+    if place == "not fetched":
         pytest.skip(f"{name} is neither in $NGM_DATA nor in the cache")
     return datasets.load(name)
 

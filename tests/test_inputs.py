@@ -127,7 +127,7 @@ def test_dense_parts_give_a_dense_table_and_a_sparse_part_makes_it_sparse() -> N
     [
         ([np.ones((3, 1)), np.ones((2, 1)), np.ones(3)], None, "parts have 3, 2, 3 rows; give a row per node in each"),
         ([np.ones((3, 1))], [1, 2], "scale has 2 factors, but there are 1 parts; give one for each"),
-        ([], None, "concat was given nothing"),
+        ([], None, "concat needs at least one array"),
         ([np.ones(3), np.array(["a", "b", "c"])], None, r"part 1 has shape \(3,\) and type <U1; give numbers"),
         ([np.ones((3, 1, 2))], None, r"part 0 has shape \(3, 1, 2\)"),
     ],
@@ -193,9 +193,9 @@ def test_a_model_of_adjacency_rows_predicts_nodes_that_were_never_in_the_graph(s
 @pytest.mark.parametrize(
     ("edges", "settings", "message"),
     [
-        ([[0, 5]], {}, r"edge 0 is \[0, 5\], where 5 is no node of the graph; these run from 0 to 4"),
-        ([[0, 1], [-1, 2]], {}, r"edge 1 is \[-1, 2\], where -1 is no new node"),
-        ([[3, 1]], {"num_new": 2}, r"where 3 is no new node; these run from 0 to 1"),
+        ([[0, 5]], {}, r"edge 0 is \[0, 5\], where 5 is not a node of the graph; these run from 0 to 4"),
+        ([[0, 1], [-1, 2]], {}, r"edge 1 is \[-1, 2\], where -1 is not a new node"),
+        ([[3, 1]], {"num_new": 2}, r"where 3 is not a new node; these run from 0 to 1"),
         ([[0, 1]], {"weight": [1, 2]}, "weight has 2 entries, edges has 1; give one weight per edge"),
         ([[0, 1]], {"weight": [-1]}, "edge 0 has weight -1.0; weights must be finite and at least 0"),
         ([[0, 1, 2]], {}, r"edges has shape \(1, 3\)"),

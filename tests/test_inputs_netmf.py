@@ -78,7 +78,7 @@ def test_wrong_settings_are_named(settings: dict[str, float], message: str) -> N
 def test_graphs_that_are_directed_or_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="netmf is defined on undirected graphs"):
         netmf(Graph.from_edges([[0, 1]], directed=True), 1)
-    monkeypatch.setattr(module, "LARGEST", 4)
+    monkeypatch.setattr(module, "MAX_NODES", 4)
     with pytest.raises(ValueError, match="has 5 nodes; netmf factorizes a dense matrix and takes at most 4, so use"):
         netmf(Graph.from_edges([[0, 1]], num_nodes=5), 1)
 

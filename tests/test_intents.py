@@ -12,13 +12,13 @@ from ngm.datasets import Dataset
 from ngm.experiments.intents import protocol as intents
 from ngm.experiments.intents.methods import (
     METHODS,
-    Linear,
+    IntentMethod,
+    IntentScores,
+    LSTMRanker,
     Messages,
-    Method,
-    Network,
     PropagatedTargets,
-    Scored,
     Scorer,
+    TfidfRegression,
     by_frequency,
     random_order,
 )
@@ -52,7 +52,7 @@ def with_vectors(messages: Messages) -> Messages:
     return messages
 
 
-QUICK = Network(passes=20, batch_size=16, dropout=0.0, learning_rate=0.02, average=0.9)
+QUICK = LSTMRanker(passes=20, batch_size=16, dropout=0.0, learning_rate=0.02, average=0.9)
 
 
 @pytest.fixture(autouse=True)
@@ -101,32 +101,32 @@ def test_a_random_ranking_earns_the_mean_of_all_reciprocal_ranks(few: Messages) 
 
 
 def test_runs_of_tokens_keep_their_order_and_marks() -> None:
-    assert Linear(2, 1.0)._runs("Is it?") == ["is", "it", "?", "is it", "it ?"]
+    assert TfidfRegression(2, 1.0)._runs("Is it?") == ["is", "it", "?", "is it", "it ?"]
 
 
 def test_smoothed_labels_keep_their_share_and_hidden_ones_stay_hidden(few: Messages) -> None:
-    y = Network(smoothing=0.3)._smoothed(AlwaysTheSame(few.data), 0)
+    y = LSTMRanker(smoothing=0.3)._smoothed(AlwaysTheSame(few.data), 0)
     torch.testing.assert_close(y[1], torch.tensor([0.1, 0.8, 0.1]))
     assert (y[6:] == -1).all()
 
 
 def test_every_row_may_take_as_many_steps_as_show_each_message_so_many_times(few: Messages) -> None:
-    assert Network(passes=5, batch_size=32).steps(few) == 10  # 12 messages are two batches of 8
+    assert LSTMRanker(passes=5, batch_size=32).steps(few) == 10  # 12 messages are two batches of 8
 
 
 def test_few_labels_may_have_candidates_of_their_own(few: Messages) -> None:
-    method = Method("two", {"many": constant(0.9)}, few={"few": constant(0.9)})
-    assert intents.Cell(method, few).score(0)[1] == "many"
-    assert intents.Cell(method, replace(few, per_class=2)).score(0)[1] == "few"
+    method = IntentMethod("two", {"many": constant(0.9)}, few_label_candidates={"few": constant(0.9)})
+    assert intents.IntentCell(method, few).score(0)[1] == "many"
+    assert intents.IntentCell(method, replace(few, per_class=2)).score(0)[1] == "few"
 
 
 @pytest.mark.parametrize(
     "scorer",
     [
-        Linear(2, 10.0),
+        TfidfRegression(2, 10.0),
         QUICK,
         replace(QUICK, alpha=0.01),
-        replace(QUICK, taught=PropagatedTargets(folds=2)),
+        replace(QUICK, teacher=PropagatedTargets(folds=2)),
     ],
 )
 def test_every_learner_learns_three_plain_intents(few: Messages, scorer: Scorer) -> None:
@@ -144,9 +144,9 @@ class AlwaysTheSame(Messages):
     "scorer",
     [
         by_frequency,
-        Linear(2, 1.0),
-        Network(0.01, passes=1, batch_size=16),
-        Network(taught=PropagatedTargets(folds=2), passes=2),
+        TfidfRegression(2, 1.0),
+        LSTMRanker(0.01, passes=1, batch_size=16),
+        LSTMRanker(teacher=PropagatedTargets(folds=2), passes=2),
     ],
 )
 def test_no_method_looks_at_labels_that_are_hidden_or_to_be_scored(few: Messages, scorer: Scorer) -> None:
@@ -208,27 +208,27 @@ def test_without_neighbours_a_target_is_the_mean_of_label_and_linear_model(few: 
 def constant(value: float, on_test: float | None = None) -> Scorer:
     """Says 0.5 of every intent but the true one, which gets `value`; on test messages `on_test`, where given."""
 
-    def scores(messages: Messages, seed: int) -> Scored:
+    def scores(messages: Messages, seed: int) -> IntentScores:
         data, values = messages.data, (value, value if on_test is None else on_test)
         parts = zip(values, (data.validation, data.test), strict=True)
-        return Scored(*(0.5 + (said - 0.5) * np.eye(3)[data.y[ids]] for said, ids in parts))
+        return IntentScores(*(0.5 + (said - 0.5) * np.eye(3)[data.y[ids]] for said, ids in parts))
 
     return scores
 
 
 def test_development_messages_choose_and_test_messages_score(few: Messages) -> None:
-    method = Method("two", {"wrong": constant(0.1), "right": constant(0.9)})
-    found, chosen = intents.Cell(method, few).score(0)
+    method = IntentMethod("two", {"wrong": constant(0.1), "right": constant(0.9)})
+    found, chosen = intents.IntentCell(method, few).score(0)
     assert chosen == "right"
     assert found == {"mrr": 1.0, "accuracy": 1.0, "validation_mrr": 1.0}
-    method = Method(
+    method = IntentMethod(
         "luck on the test messages", {"right": constant(0.9, on_test=0.1), "lucky": constant(0.1, on_test=0.9)}
     )
-    assert intents.Cell(method, few).score(0) == (
+    assert intents.IntentCell(method, few).score(0) == (
         {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": 1.0},
         "right",
     )
-    found, _ = intents.Cell(Method("wrong", {"": constant(0.1)}), few).score(0)
+    found, _ = intents.IntentCell(IntentMethod("wrong", {"": constant(0.1)}), few).score(0)
     assert found == {"mrr": pytest.approx(1 / 3), "accuracy": 0.0, "validation_mrr": pytest.approx(1 / 3)}
 
 
@@ -237,12 +237,12 @@ def test_the_table_is_resumed_and_has_both_metrics_and_the_papers_figure(
 ) -> None:
     asked: list[int] = []
 
-    def noted(messages: Messages, seed: int) -> Scored:
+    def noted(messages: Messages, seed: int) -> IntentScores:
         asked.append(seed)
         return constant(0.9 if seed else 0.1)(messages, seed)
 
     monkeypatch.setattr(intents, "_messages", lambda dataset, progress: few)
-    monkeypatch.setitem(METHODS, "lstm", Method("LSTM", {"": noted}, published=0.276))
+    monkeypatch.setitem(METHODS, "lstm", IntentMethod("LSTM", {"": noted}, published=0.276))
     called: list[str] = []
     for _ in range(2):
         table = intents.run(
@@ -268,7 +268,7 @@ def test_rows_without_chance_run_once_unless_labels_are_drawn() -> None:
     ("rows", "datasets", "text"),
     [
         (["nmg"], ["swda20"], r"unknown row 'nmg' \(did you mean 'ngm'\?\); choose from random, frequency, tfidf"),
-        (["ngm", "ngm"], ["swda20"], "row 'ngm' is there twice; name each once"),
+        (["ngm", "ngm"], ["swda20"], "row 'ngm' is given twice; name each once"),
         (["ngm"], ["swda"], r"unknown data set 'swda' \(did you mean 'swda20'\?\); choose from swda20, clinc20"),
     ],
 )

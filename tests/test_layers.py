@@ -176,6 +176,26 @@ def test_no_module_reads_the_private_members_of_another() -> None:
     assert private_reads(ROOT) == []
 
 
+def class_homes(root: Path) -> dict[str, list[str]]:
+    """Class name -> the modules that define it."""
+    homes: dict[str, list[str]] = {}
+    for file in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module_name(file, root))
+    return homes
+
+
+def test_every_class_name_means_one_thing() -> None:
+    assert {name: modules for name, modules in class_homes(ROOT).items() if len(modules) > 1} == {}
+
+
+def test_a_class_name_that_is_defined_twice_is_reported(package: Path) -> None:
+    (package / "base.py").write_text("class _Row:\n    pass\n", encoding="utf-8")
+    (package / "tools" / "one.py").write_text("def f():\n    class _Row:\n        pass\n", encoding="utf-8")
+    assert class_homes(package) == {"_Row": ["pack.base", "pack.tools.one"]}
+
+
 @pytest.mark.parametrize(
     ("source", "read"),
     [

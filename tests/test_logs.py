@@ -139,7 +139,7 @@ def test_a_file_of_somebody_else_is_refused_before_training_and_left_alone(tmp_p
     file.write_text("month,sales\n1,20\n", encoding="utf-8")
     with pytest.raises(FileExistsError) as error:
         csv_log(file)
-    assert str(error.value) == f"{file} is there and is no log of epochs; name a new file"
+    assert str(error.value) == f"{file} exists and is not a log of epochs; name a new file"
     assert file.read_text(encoding="utf-8") == "month,sales\n1,20\n"
 
 

@@ -172,7 +172,7 @@ def test_several_labels_are_named_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["0; 1", "3", '"a"'])
 def test_labels_that_are_no_list_are_named(text: str) -> None:
-    said = f"a kept node has the labels {text!r}, which are no list; train again"
+    said = f"a recorded node has the labels {text!r}, which are not a list; train again"
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         labels_in(text)
 

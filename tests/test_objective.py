@@ -152,7 +152,7 @@ def test_costs_are_in_float32_when_the_network_runs_in_bfloat16() -> None:
         (lambda: NGMLoss(alpha_uu=float("nan")), "alpha_uu is nan; it must be a finite number of at least 0"),
         (lambda: NGMLoss(distance="L2"), r"unknown distance 'L2' \(did you mean 'l2'\?\); choose from l1, l2,"),
         (lambda: NGMLoss(cost="crossentropy"), r"unknown cost 'crossentropy' \(did you mean 'cross_entropy'\?\)"),
-        (lambda: NGMLoss(scaling="max"), r"scaling is 'max'; choose 'sum' \(Eq. 3 to the letter\) or 'mean'"),
+        (lambda: NGMLoss(scaling="max"), r"scaling is 'max'; choose 'sum' \(exactly Eq. 3\) or 'mean'"),
         (lambda: NGMLoss(influence="none"), "influence is 'none'; choose 'both', 'source' or 'target'"),
         (lambda: NGMLoss([Regularizer()], alpha_ll=1), "alpha_ll given beside regularizers; set it on each"),
     ],

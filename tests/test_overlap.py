@@ -79,7 +79,7 @@ def test_a_file_that_is_there_is_not_replaced_where_nobody_knows_what_a_query_re
     before = everything()
     code, out, err = run("predict", "run", query, "-o", "new.csv")
     assert (code, out) == (2, "")
-    assert err.endswith("nobody can tell whether the query reads it; name a new file")
+    assert err.endswith("it is unknown whether the query reads it; name a new file")
     assert everything() == before
 
 

@@ -349,7 +349,7 @@ def test_on_a_terminal_rows_are_counted_on_a_bar(run: Run, monkeypatch: pytest.M
 
 def test_without_a_terminal_a_line_tells_what_is_done_and_left(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction, "_BATCH_SIZE", 4)
-    monkeypatch.setattr(predict, "_EVERY", 0.0)
+    monkeypatch.setattr(predict, "_LINE_INTERVAL", 0.0)
     train("columns")
     err = run("predict", "run", "new.csv")[2]
     assert err.startswith("4 of 11 rows predicted, ")

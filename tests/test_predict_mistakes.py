@@ -98,7 +98,7 @@ WRONG = [
     (("narrow", "new.csv"), "narrow/features.json makes rows of 4 numbers, the network takes 2; train again"),
     (
         ("words", "new.parquet", "--delimiter", ";"),
-        "new.parquet is no text file, so delimiter and header say nothing; leave them out",
+        "new.parquet is not a text file, so delimiter and header have no effect; leave them out",
     ),
 ]
 

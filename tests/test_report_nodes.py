@@ -111,7 +111,7 @@ def test_several_labels_go_by_the_names_that_the_user_gave(tmp_path: Path) -> No
     with pytest.raises(
         ValueError,
         match=(
-            r"\Aa recorded node has the label 'red', which is none of 0, 1; train "
+            r"\Aa recorded node has the label 'red', which is not one of 0, 1; train "
             r"again\Z"
         ),
     ):

@@ -334,7 +334,7 @@ def test_the_same_page_gives_the_same_text(page: Page) -> None:
         ),
         (
             Section("s", "S", "A", figures=[Figure("f", "F", "", []), Figure("f", "G", "", [])]),
-            "2 figures have the key 'f'; give each a key of its own",
+            "2 figures have the key 'f'; give each a different key",
         ),
         (
             Section("s", "S", "A", space=replace(made_up_space(3), role=[0])),
@@ -350,6 +350,6 @@ def test_what_cannot_be_shown_is_refused(section: Section, error: str) -> None:
 def test_a_figure_of_something_else_than_json_is_refused() -> None:
     figure = Figure("f", "F", "alt", [{"y": {1, 2}}])  # type: ignore[dict-item]
     with pytest.raises(
-        TypeError, match=r"^a figure holds \{1, 2\}, which is no JSON; give numbers, texts, lists and d"
+        TypeError, match=r"^a figure holds \{1, 2\}, which is not JSON; give numbers, texts, lists and d"
     ):
         render(one(Section("s", "S", "A", figures=[figure])))

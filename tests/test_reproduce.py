@@ -13,7 +13,7 @@ from ngm.experiments.citations import protocol as pubmed
 from ngm.experiments.experiment import Choices
 from ngm.experiments.intents import protocol as intents
 from ngm.experiments.registry import EXPERIMENTS
-from ngm.experiments.table import Row, Table, measured
+from ngm.experiments.table import ResultTable, Row, measured
 from tests.conftest import needs
 
 
@@ -32,7 +32,7 @@ def test_one_seed_has_no_spread() -> None:
 
 def test_a_table_as_json_has_every_field_of_its_rows() -> None:
     row = Row("M", "inductive", "accuracy", 0.5, 0.1, 2, None, 1.0)
-    content = Table("t", [row], ["note"]).as_json()
+    content = ResultTable("t", [row], ["note"]).as_json()
     assert content["table"] == "t"
     assert content["rows"][0]["paper"] is None
     assert content["rows"][0]["protocol"] is None

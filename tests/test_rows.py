@@ -85,7 +85,7 @@ def test_sparse_rows_stay_sparse_and_hold_the_same_numbers(form: type, kind: typ
 
 
 def test_a_sparse_matrix_without_quick_rows_is_refused() -> None:
-    message = r"^x is a sparse matrix in 'coo' form, which has no quick rows; give x.tocsr\(\)$"
+    message = r"^x is a sparse matrix in 'coo' form, which has no fast row access; give x.tocsr\(\)$"
     with pytest.raises(ValueError, match=message):
         take_rows(sp.coo_array(DENSE), NODES)
 

@@ -136,8 +136,8 @@ REFUSED: list[tuple[dict, object, str]] = [
     ({"mu2": math.inf}, ENDS, "mu2 is inf; it must be a number of at least 0"),
     ({"mu3": "a lot"}, ENDS, "mu3 is 'a lot'; it must be a number of at least 0"),
     ({"mu3": math.inf}, ENDS, "mu3 is inf; it must be a number of at least 0"),
-    ({"mu1": 0}, ENDS, "mu1 is 0 and mu2 is 0.5; with a 0 no label goes anywhere, so raise it"),
-    ({"mu2": 0}, ENDS, "mu1 is 1.0 and mu2 is 0; with a 0 no label goes anywhere, so raise it"),
+    ({"mu1": 0}, ENDS, "mu1 is 0 and mu2 is 0.5; labels spread only if both are above 0"),
+    ({"mu2": 0}, ENDS, "mu1 is 1.0 and mu2 is 0; labels spread only if both are above 0"),
     ({"tolerance": -1e-3}, ENDS, "tolerance is -0.001; it must be a number of at least 0"),
     ({"keep": 0}, ENDS, "keep is 0; it must be a whole number of at least 1"),
     ({"keep": 1.5}, ENDS, "keep is 1.5; it must be a whole number of at least 1"),
@@ -162,7 +162,7 @@ def test_a_graph_or_x_is_needed_and_predict_needs_x() -> None:
     with pytest.raises(ValueError, match=r"\Agraph is a list; make a Graph of it with Graph.from_edges or the like\Z"):
         LabelPropagation().fit(None, ENDS, graph=[PATH])
     fitted = LabelPropagation().fit(None, ENDS, graph=PATH)
-    text = "label propagation was fitted without x, so it knows the nodes of its graph only; read transduction_"
+    text = "label propagation was fitted without x, so it predicts only the nodes of its graph; read transduction_"
     with pytest.raises(ValueError, match=rf"\A{text}\Z"):
         fitted.predict(X)
     with pytest.raises(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm import Graph
-from ngm.propagation.kernel import Shares, Solver, hop, narrowed, pull, solve, solve_strongest, walk_shares
+from ngm.propagation.kernel import Shares, Solver, hop, narrow_indices, pull, solve, solve_top_k, walk_shares
 from tests.conftest import random_graph
 
 SOLVERS = ["jacobi", "conjugate_gradient"]
@@ -254,7 +254,7 @@ def strongest(seed: int, keep: int, **settings: object) -> tuple[NDArray[np.floa
     rest = (0.05 / shares.total.numpy()).astype(np.float32)
     labels = anchor.numpy() - rest[:, None] / 6
     labels[labels < 1e-6] = 0
-    found = solve_strongest(shares, sp.csr_array(labels), rest, base, keep=keep, max_steps=1000, **settings)
+    found = solve_top_k(shares, sp.csr_array(labels), rest, base, keep=keep, max_steps=1000, **settings)
     assert found.converged
     assert (np.diff(found.excess.indptr) <= keep).all()
     assert found.excess.nnz <= 50 * keep
@@ -290,7 +290,7 @@ def test_on_a_planted_graph_two_kept_columns_of_ten_have_the_winner_that_all_hav
     shares = Shares(sp.csr_array(sp.diags_array(1 / total).astype(np.float32) @ weight), total)
     label, rest = (np.eye(10)[group] * seed[:, None] / total[:, None]).astype(np.float32), (0.01 / total)
     base = np.full(10, 0.1, dtype=np.float32)
-    found = solve_strongest(shares, sp.csr_array(label), rest.astype(np.float32), base, keep=2, max_steps=1000)
+    found = solve_top_k(shares, sp.csr_array(label), rest.astype(np.float32), base, keep=2, max_steps=1000)
     exact = dense_solution(shares, torch.from_numpy(label + rest[:, None].astype(np.float32) * base))
     winner = np.asarray(found.excess.argmax(axis=1)).ravel()
     np.testing.assert_array_equal(winner, exact.argmax(dim=1))
@@ -303,7 +303,7 @@ def test_indices_take_half_the_memory_where_they_fit_and_are_not_kept_twice() ->
     shares = walk_shares(graph)
     assert (shares.matrix.indices.dtype, shares.matrix.indptr.dtype) == (np.int32, np.int32)
     assert shares._columns.data_ptr() == shares.matrix.indices.ctypes.data
-    assert (narrowed(graph.to_scipy()) != graph.to_scipy()).nnz == 0
+    assert (narrow_indices(graph.to_scipy()) != graph.to_scipy()).nnz == 0
 
 
 def test_hopping_leaves_what_it_starts_from_as_it_is() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ngm import Graph
-from ngm.build.summary import Bar, summarize
+from ngm.build.summary import DegreeRange, summarize
 from tests.conftest import random_graph
 
 
@@ -53,6 +53,6 @@ def test_counts_are_those_of_networkx(directed: bool) -> None:
 def test_a_graph_without_edges_or_nodes_has_a_summary_too() -> None:
     bare = summarize(Graph.from_edges([], num_nodes=3))
     assert (bare.components, bare.isolated, bare.weights) == (3, 3, None)
-    assert bare.degrees == (Bar(0, 0, 3),)
+    assert bare.degrees == (DegreeRange(0, 0, 3),)
     none = summarize(Graph.from_edges([], num_nodes=0))
     assert (none.nodes, none.components, none.largest, none.degrees) == (0, 0, 0, ())

@@ -186,7 +186,9 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path: Path, monkeypatch:
     refused("SELECT FROM WHERE 1", 'the query cannot be read: Parser Error: syntax error at or near "WHERE"')
     refused("edges.csv", "delimiter is '::'; give one character, such as ',' or a tab", delimiter="::")
     refused(
-        "SELECT 1 AS a", "the query is no text file, so delimiter and header say nothing; leave them out", header=True
+        "SELECT 1 AS a",
+        "the query is not a text file, so delimiter and header have no effect; leave them out",
+        header=True,
     )
     refused({"a": [1], "b": [1, 2]}, "columns of the table differ in length ('a' 1, 'b' 2); give each an entry per row")
     refused({"a": [[1, 2]]}, "column 'a' has shape (1, 2); give (n,), a value per row")
@@ -196,7 +198,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(tmp_path: Path, monkeypatch:
     )
     text("a.db", "")(tmp_path)
     refused(
-        "a.db", "a.db is no text, Parquet or JSON file; give a query, such as \"FROM sqlite_scan('a.db', 'edges')\""
+        "a.db", "a.db is not a text, Parquet or JSON file; give a query, such as \"FROM sqlite_scan('a.db', 'edges')\""
     )
     text("a.csv", CSV)(tmp_path / "folder")
     text("b.jsonl", LINES)(tmp_path / "folder")

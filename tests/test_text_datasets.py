@@ -128,8 +128,11 @@ def test_class_names_come_from_classes_txt_where_it_is_there(news: Path) -> None
         (b'"1","a","b"\n"2","c"\n', "row 2, has 2 columns; give class, title and description"),
         (b'Class Index,Title,Description\n"1","a","b"\n', "row 1, has class 'Class Index'; the classes are 1 to 4"),
         (b'"1","a","b"\n"5","a","b"\n', "row 2, has class '5'; the classes are 1 to 4"),
-        (b'"1","a","b"\n"2","a "b" c","d"\n', r"row 2, is no row of CSV \(.*\); quote each column and double quotes"),
-        (b'"1","a","b"\n"2","a","cut of', r"row 2, is no row of CSV \(unexpected end of data\)"),
+        (
+            b'"1","a","b"\n"2","a "b" c","d"\n',
+            r"row 2, is not a row of CSV \(.*\); quote each column and double quotes",
+        ),
+        (b'"1","a","b"\n"2","a","cut of', r"row 2, is not a row of CSV \(unexpected end of data\)"),
         (b"", "train.csv is empty; give a row per text"),
     ],
 )
@@ -177,7 +180,7 @@ def test_small_talk_can_be_cut_out_of_all_intents(tmp_path: Path) -> None:
     pairs = [["hi", "greeting"], ["pay it", "pay_bill"], ["bye", "goodbye"]]
     file = tmp_path / "all.json"
     file.write_text(json.dumps({"train": pairs, "val": pairs[1:], "test": pairs[::-1]}), encoding="utf-8")
-    data = intents.read_json(file, keep=("greeting", "goodbye"))
+    data = intents.read_json(file, classes=("greeting", "goodbye"))
     assert data.texts == ["hi", "bye", "bye", "bye", "hi"]
     assert [data.classes[label] for label in data.y] == ["greeting", "goodbye", "goodbye", "goodbye", "greeting"]
     assert len(intents.read_json(file).classes) == 3

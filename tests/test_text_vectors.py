@@ -166,7 +166,7 @@ def test_npz_needs_words_and_vectors_that_fit(tmp_path: Path) -> None:
 def test_vectors_must_fit_their_words() -> None:
     with pytest.raises(ValueError, match=r"^there are 2 words and vectors of shape \(5, 4\); give a row per word$"):
         WordVectors(["a", "b"], VECTORS)
-    with pytest.raises(ValueError, match=r"^1 words are there twice; give each word once$"):
+    with pytest.raises(ValueError, match=r"^1 words occur twice; give each word once$"):
         WordVectors(["a", "a"], VECTORS[:2])
     with pytest.raises(ValueError, match=r"^the vector of 'b' holds NaN or infinity; leave that word out$"):
         WordVectors(["a", "b"], np.array([[1.0], [np.nan]]))

@@ -136,17 +136,17 @@ def test_global_random_state_is_left_alone() -> None:
         (lambda: Vocabulary.of(TEXTS, least=-1), "least is -1; give 1 or more"),
         (
             lambda: Vocabulary.of(TEXTS, least=4),
-            "least is 4, and the most frequent word, 'a', is there 3 times; lower it",
+            "least is 4, and the most frequent word, 'a', occurs 3 times; lower it",
         ),
         (lambda: Vocabulary.of("a b"), "texts is one text, 'a b'; give a list of texts, one per node"),
         (lambda: Vocabulary(["a"]).read(["a", 7]), "text 1 is 7, of type int; give strings"),
         (lambda: Vocabulary(["a"]).coverage(["a", 7]), "text 1 is 7, of type int; give strings"),
-        (lambda: Vocabulary(["a", "b", "a"]), "1 words are there twice; give each word once"),
+        (lambda: Vocabulary(["a", "b", "a"]), "1 words occur twice; give each word once"),
         (
             lambda: Vocabulary(["a", "New York"]),
-            "no text has the token 'New York': it is read as ['new', 'york']; give words so",
+            "no text has the token 'New York': it is read as ['new', 'york']; give words in that form",
         ),
-        (lambda: Vocabulary(["a", ""]), "no text has the token '': it is read as []; give words so"),
+        (lambda: Vocabulary(["a", ""]), "no text has the token '': it is read as []; give words in that form"),
         (
             lambda: Vocabulary(["red"]).vectors(CASED, width=50),
             "the word vectors are 2 wide, not 50; give vectors 50 wide",

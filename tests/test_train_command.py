@@ -159,13 +159,13 @@ def test_epochs_are_logged_into_the_run_folder(run: Run) -> None:
 
 def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "whole")[0] == 0
-    show = progress.Progress.__call__
+    show = progress.TrainingProgress.__call__
 
-    def interrupted(self: progress.Progress, epoch: dict[str, float]) -> None:
+    def interrupted(self: progress.TrainingProgress, epoch: dict[str, float]) -> None:
         show(self, epoch)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.Progress, "__call__", interrupted)
+    monkeypatch.setattr(progress.TrainingProgress, "__call__", interrupted)
     code, _, err = run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts")
     assert code == 130
     assert err.endswith("1 epoch is kept; the same command with --resume goes on stopped")
@@ -173,7 +173,7 @@ def test_training_goes_on_with_resume(run: Run, monkeypatch: pytest.MonkeyPatch)
     kept = RunFolder.open("parts")
     assert Features.open(kept) is not None  # what was learned so far can predict
     assert kept.read("metrics.json")["data"]["text"] == "body"
-    monkeypatch.setattr(progress.Progress, "__call__", show)
+    monkeypatch.setattr(progress.TrainingProgress, "__call__", show)
     assert run(*TRAIN[:-4], "--epochs", "3", "--network", "lstm", "-o", "parts", "--resume")[0] == 0
     assert config("parts")["command"] == config("whole")["command"]
     whole, parts = (Path(name, "weights.safetensors").read_bytes() for name in ("whole", "parts"))
@@ -229,14 +229,14 @@ def test_lines_that_are_not_utf_8_are_left_out_and_noted(run: Run) -> None:
 
 
 def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    show = progress.Progress.__call__
+    show = progress.TrainingProgress.__call__
 
-    def interrupted(self: progress.Progress, epoch: dict[str, float]) -> None:
+    def interrupted(self: progress.TrainingProgress, epoch: dict[str, float]) -> None:
         show(self, epoch)
-        if self.what.startswith("without"):
+        if self.description.startswith("without"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.Progress, "__call__", interrupted)
+    monkeypatch.setattr(progress.TrainingProgress, "__call__", interrupted)
     code, _, err = run(*TRAIN, "--control", "--validation", "0.2")
     assert code == 130
     assert "the run is whole in run; its comparison without the graph was not finished" in err

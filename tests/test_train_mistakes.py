@@ -172,15 +172,15 @@ WRONG = [
     ),
     (
         ("train", "stray.csv", "--columns", "a", "--label", "kind"),
-        "column 'a' of stray.csv holds 'NA' in row 4, which is not a number; mend it, or leave the column out",
+        "column 'a' of stray.csv holds 'NA' in row 4, which is not a number; correct it, or leave the column out",
     ),
     (
         ("train", "stray.csv", "--columns", "b", "--label", "kind"),
-        "column 'b' of stray.csv holds '0,5' in row 0, which is not a number; mend it, or leave the column out",
+        "column 'b' of stray.csv holds '0,5' in row 0, which is not a number; correct it, or leave the column out",
     ),
     (
         ("train", "stray.csv", "--columns", "c", "--label", "kind"),
-        "column 'c' of stray.csv holds '1,234' in row 1, which is not a number; mend it, or leave the column out",
+        "column 'c' of stray.csv holds '1,234' in row 1, which is not a number; correct it, or leave the column out",
     ),
     ((*TRAIN, "--id", "idd"), "texts.csv has no column 'idd' (did you mean 'id'?); its columns are id, body, topic"),
     (

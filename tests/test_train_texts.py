@@ -106,7 +106,7 @@ def test_prediction_without_the_files_of_the_encoder_says_what_to_fetch(run: Run
     (published / "model.safetensors").unlink()
     code, _, err = run("predict", "run", "texts.csv", "-o", "out.csv")
     assert code == 2
-    assert "run 'ngm datasets --fetch minilm' where the network is" in err
+    assert "run 'ngm datasets --fetch minilm' with network access" in err
 
 
 def test_without_minilm_words_are_taken_and_a_note_says_so(run: Run, published: Path) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ngm import Graph
 from ngm.datasets import Dataset
-from ngm.experiments.citations.methods import METHODS, Method
-from ngm.experiments.citations.splits import Cell, view
+from ngm.experiments.citations.methods import METHODS, CitationMethod
+from ngm.experiments.citations.splits import CitationCell, view
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ class Constant:
 def test_the_candidate_that_is_best_on_validation_is_scored_on_test(small: Dataset) -> None:
     y = np.array([0, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, -1])  # validation is mostly 1, test mostly 0
     data = Dataset("small", small.x, y, small.graph, small.train, small.validation, small.test, small.classes)
-    method = Method("M", {"zero": lambda seed: Constant(0), "one": lambda seed: Constant(1)})
+    method = CitationMethod("M", {"zero": lambda seed: Constant(0), "one": lambda seed: Constant(1)})
     for reads in (False, True):
-        cell = Cell(Method("M", method.candidates, reads=reads), data, "transductive")
+        cell = CitationCell(CitationMethod("M", method.candidates, reads=reads), data, "transductive")
         assert cell.score(0) == (pytest.approx(1 / 3), "one")
 
 
@@ -96,9 +96,9 @@ def test_methods_never_see_labels_but_those_of_the_seeds(small: Dataset) -> None
         made.append(Constant(0))
         return made[-1]
 
-    Cell(Method("M", {"only": make}), small, "inductive").score(0)
+    CitationCell(CitationMethod("M", {"only": make}), small, "inductive").score(0)
     assert (made[0].seen[0] >= 0).sum() == 4
-    Cell(Method("M", {"only": make}, stops=True), small, "inductive").score(0)
+    CitationCell(CitationMethod("M", {"only": make}, stops=True), small, "inductive").score(0)
     assert made[1].seen[0][4:8].tolist() == [0, 1, 0, 1]  # one that stops by validation is told which rows these are
     assert made[1].validation.tolist() == [4, 5, 6, 7]
 
@@ -112,8 +112,8 @@ def test_methods_that_stop_by_validation_choose_by_the_same_nodes(small: Dataset
         made.append(Constant(answer))
         return made[-1]
 
-    method = Method("M", {"zero": lambda seed: make(0), "one": lambda seed: make(1)}, stops=True)
-    assert Cell(method, data, "inductive").score(0) == (pytest.approx(1 / 3), "one")
+    method = CitationMethod("M", {"zero": lambda seed: make(0), "one": lambda seed: make(1)}, stops=True)
+    assert CitationCell(method, data, "inductive").score(0) == (pytest.approx(1 / 3), "one")
     assert all(one.validation.tolist() == [4, 5, 6, 7] for one in made)
 
 

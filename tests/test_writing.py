@@ -124,7 +124,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_the_same_name_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "messages.csv").write_text("mine", encoding="utf-8")
     done = CliRunner().invoke(app, ["datasets", "messages", "-o", str(tmp_path)])
-    said = f"{tmp_path / 'messages.csv'} is there already and holds something else; name another folder"
+    said = f"{tmp_path / 'messages.csv'} exists with other content; name another folder"
     assert str(done.exception) == said
     assert (tmp_path / "messages.csv").read_text(encoding="utf-8") == "mine"
     assert not (tmp_path / "new_messages.csv").exists()

@@ -139,8 +139,8 @@ def _num_probes(
     space: SearchSpace, cells: Cells, sample: Tensor, true_neighbor: Tensor, coverage: float, list_size: int
 ) -> int:
     """Cells to search per row for this share of the true neighbors and `list_size` others, in whole groups."""
-    nearness = space.query[sample] @ cells.center.t()
-    nearest_cells = nearness.argsort(dim=1, descending=True)  # (s, c)
+    similarity = space.query[sample] @ cells.center.t()
+    nearest_cells = similarity.argsort(dim=1, descending=True)  # (s, c)
     rank = torch.empty_like(nearest_cells)
     rank.scatter_(1, nearest_cells, torch.arange(nearest_cells.shape[1]).expand_as(nearest_cells))
     needed = rank.gather(1, cells.cell_of[true_neighbor]).reshape(-1).float().quantile(min(max(coverage, 0.5), 1.0))

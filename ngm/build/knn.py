@@ -39,7 +39,7 @@ def knn_graph(
         weight: "similarity" weighs an edge by it, for "euclidean" by 1 / (1 + distance). "self_tuned" weighs by
             exp(-d_uv^2 / (s_u s_v)) with s the distance of an end to its k-th neighbor, so that dense and sparse
             regions weigh alike; cosine counts as the distance between the vectors at length one. "binary" weighs 1.
-        max_degree: No node has more edges; the strongest are kept, whatever becomes of the node at the other end.
+        max_degree: No node has more edges; the strongest are kept, even if other nodes lose all edges.
         search: "exact", "approximate", or "auto": exact up to 100,000 rows.
         recall: Share of the true neighbors at which an approximate search stops; `nearest_neighbors` tells what was
             reached.

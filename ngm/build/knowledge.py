@@ -80,7 +80,7 @@ def knowledge_graph(
             by the root of both degrees.
         directed: Keep edges from head to tail; else the two directions add up.
         inverse: Relations that say another one backwards: {"child of": "parent of"} reads (a, child of, b) as
-            (b, parent of, a), so that a fact told both ways counts once.
+            (b, parent of, a), so that a fact stated both ways counts once.
 
     Returns:
         The graph, with a node for every head and tail in the order in which they are first named.

@@ -51,7 +51,7 @@ class Keys:
         return {torch.int8: torch.int32, torch.bfloat16: torch.int16}.get(self.coarse.dtype, torch.float32)
 
     def buffer(self, products: int) -> Tensor:
-        """Memory for so many products."""
+        """Memory for this number of products."""
         return torch.empty(products, dtype=torch.int32 if self.coarse.dtype == torch.int8 else self.coarse.dtype)
 
     def maxima(self, query: Tensor, start: int, stop: int, out: Tensor, buffer: Tensor) -> None:

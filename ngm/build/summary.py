@@ -11,7 +11,7 @@ from ngm.graph import Graph
 
 
 @dataclass(frozen=True)
-class Bar:
+class DegreeRange:
     """Nodes whose degree lies between `low` and `high`, both counted in."""
 
     low: int
@@ -34,7 +34,7 @@ class Summary:
         directed: Whether edges have a direction.
         degrees: How many nodes have how many edges, in steps that double.
         mean_degree: Edges at a node, on average.
-        median_degree: Half of the nodes have at most so many.
+        median_degree: Median number of edges at a node.
         max_degree: Edges at the node that has most.
         isolated: Nodes without an edge.
         components: Connected parts, direction ignored; an isolated node is one.
@@ -48,7 +48,7 @@ class Summary:
     nodes: int
     edges: int
     directed: bool
-    degrees: tuple[Bar, ...]
+    degrees: tuple[DegreeRange, ...]
     mean_degree: float
     median_degree: float
     max_degree: int
@@ -95,10 +95,10 @@ def summarize(graph: Graph, recall: float | None = None, seconds: float | None =
     )
 
 
-def _histogram(degree: NDArray[np.int64]) -> tuple[Bar, ...]:
+def _histogram(degree: NDArray[np.int64]) -> tuple[DegreeRange, ...]:
     """Nodes by degree 0, 1, 2 to 3, 4 to 7, 8 to 15, ..., up to the largest."""
     if not len(degree):
         return ()
     bits = np.frexp(degree)[1]  # 0 for 0, else the number of binary digits
     counts = np.bincount(bits).tolist()
-    return tuple(Bar(2**b // 2, 2**b - 1, nodes) for b, nodes in enumerate(counts))
+    return tuple(DegreeRange(2**b // 2, 2**b - 1, nodes) for b, nodes in enumerate(counts))

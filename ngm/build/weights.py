@@ -43,7 +43,7 @@ def edge_weights(similarity: Tensor, neighbor: Tensor, metric: Metric, weight: W
         (n, k) float32 weights. Pairs at or below zero similarity get 0, except that each node's best neighbor gets at
         least `FLOOR`.
     """
-    kept = similarity > (-torch.inf if metric == "euclidean" else 0)
+    positive = similarity > (-torch.inf if metric == "euclidean" else 0)
     if weight == "binary":
         value = torch.ones_like(similarity)
     elif weight == "self_tuned":
@@ -52,8 +52,8 @@ def edge_weights(similarity: Tensor, neighbor: Tensor, metric: Metric, weight: W
         )
     else:
         value = 1 / (1 - similarity) if metric == "euclidean" else similarity
-    kept[:, 0] = True
-    return value.clamp(min=FLOOR) * kept
+    positive[:, 0] = True
+    return value.clamp(min=FLOOR) * positive
 
 
 def _self_tuned(distance: Tensor, neighbor: Tensor) -> Tensor:

@@ -46,7 +46,7 @@ def main() -> None:
     except BrokenPipeError:  # ngm ... | head
         code = CLOSED_PIPE
     except OSError as error:
-        code = _say(_described(error))
+        code = _print_error(_described(error))
     drop_unwritten()
     raise SystemExit(code)
 
@@ -63,15 +63,15 @@ def _run() -> int:
             return _stopped()
         if "--debug" in sys.argv:
             raise
-        return _say(_described(error))
+        return _print_error(_described(error))
     except (KeyboardInterrupt, typer.Abort):
         return _stopped()
     except _USAGE as error:
-        wrong = error.format_message()  # type: ignore[attr-defined]
-        if not wrong:  # no arguments at all: the help was shown
+        message = error.format_message()  # type: ignore[attr-defined]
+        if not message:  # no arguments at all: the help was shown
             return 2
         path = getattr(getattr(error, "ctx", None), "command_path", "ngm")
-        return _say(f"{wrong.rstrip('.')}; see {path} --help")
+        return _print_error(f"{message.rstrip('.')}; see {path} --help")
     if code == _STOPPED:  # what the commands' library makes of Ctrl-C
         return _stopped()
     return code if isinstance(code, int) else 0
@@ -89,6 +89,6 @@ def _described(error: Exception) -> str:
     return str(error)
 
 
-def _say(wrong: str) -> int:
-    err.print(f"[bold red]error:[/] {escape(' '.join(wrong.split()))}", highlight=False, soft_wrap=True)
+def _print_error(message: str) -> int:
+    err.print(f"[bold red]error:[/] {escape(' '.join(message.split()))}", highlight=False, soft_wrap=True)
     return 2

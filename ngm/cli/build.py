@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
-from rich.bar import Bar as Drawn
+from rich.bar import Bar as RichBar
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm._spelling import nearest
 from ngm.choices import Metric, Search, Weight
@@ -38,21 +38,21 @@ def build_command(
         str, typer.Argument(help="A table (CSV, TSV, Parquet, JSON lines, a DuckDB query) or a matrix (.npy, .npz).")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the graph.")] = Path("graph"),
-    k: Annotated[int, typer.Option("-k", help="Neighbours that each row chooses.")] = 5,
+    k: Annotated[int, typer.Option("-k", help="Number of neighbours that each row chooses.")] = 5,
     text: Annotated[str | None, typer.Option(help="Column of texts; several as title,body.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of numbers: f1,f2.")] = None,
     vectors: Annotated[Path | None, typer.Option(help="Word vectors for --text: GloVe, word2vec or .npz.")] = None,
     idf: Annotated[bool, typer.Option("--idf", help="With --vectors: rare words count more.")] = False,
-    metric: Annotated[str, typer.Option(help=f"How rows are compared: {_words(Metric)}.")] = "cosine",
-    weight: Annotated[str, typer.Option(help=f"What an edge weighs: {_words(Weight)}.")] = "similarity",
+    metric: Annotated[str, typer.Option(help=f"Similarity of rows: {_words(Metric)}.")] = "cosine",
+    weight: Annotated[str, typer.Option(help=f"Edge weights: {_words(Weight)}.")] = "similarity",
     mutual: Annotated[bool, typer.Option("--mutual", help="Join two rows only where each chose the other.")] = False,
-    max_degree: Annotated[int | None, typer.Option(help="No node gets more edges than this.")] = None,
-    search: Annotated[str, typer.Option(help=f"How neighbours are searched: {_words(Search)}.")] = "auto",
+    max_degree: Annotated[int | None, typer.Option(help="Maximum number of edges per node.")] = None,
+    search: Annotated[str, typer.Option(help=f"Neighbour search: {_words(Search)}.")] = "auto",
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of true neighbours that an approximate search is to find.", show_default=str(_RECALL)),
+        typer.Option(help="Target recall of an approximate search.", show_default=str(_RECALL)),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the approximate search.", show_default=str(_SEED))] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the approximate search.", show_default=str(_SEED))] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column of ids.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
     header: Header = None,
@@ -60,9 +60,9 @@ def build_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Joins each row of a table or matrix to the rows most like it, and writes a graph folder.
+    """Joins each row of a table or matrix to its most similar rows, and writes a graph folder.
 
-    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table is kept with the graph.
+    Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table goes with the graph.
 
     Example:  ngm build texts.csv --text body -k 5 --id id --label topic -o graph/
     """
@@ -83,20 +83,26 @@ def build_command(
     check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
     join: Join = "mutual" if mutual else "union"
     check_edge_options(metric, join, weight, max_degree)
-    searching = {"--recall": recall, "--seed": seed}
+    search_options = {"--recall": recall, "--seed": seed}
     if search == "exact":
-        _refuse(searching, "an approximate search, and --search is exact")
+        _refuse(search_options, "an approximate search, and --search is exact")
     table = None if Path(source).suffix in MATRICES else read_table(source, delimiter, header)
     if table is None:
-        named = {"--text": text, "--columns": columns, "--id": id_column, "--label": label, "--vectors": vectors}
-        reading = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
-        _refuse({**named, **reading}, f"tables, and {source} is a matrix")
+        column_options = {
+            "--text": text,
+            "--columns": columns,
+            "--id": id_column,
+            "--label": label,
+            "--vectors": vectors,
+        }
+        format_options = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
+        _refuse({**column_options, **format_options}, f"tables, and {source} is a matrix")
         rows = TextRows(read_matrix(Path(source)))
     else:
         rows = _rows_of(table, text, columns, vectors, idf)
         _check_columns(table, id_column, label)
     if sp.issparse(rows.x):
-        _refuse(searching, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
+        _refuse(search_options, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
     with bar(_PERCENT, quiet=as_json) as step:
         built = rows_graph(
             rows,
@@ -121,7 +127,7 @@ def build_command(
 
 
 def _check(metric: str, weight: str, search: str, output: Path) -> None:
-    """Sees to what needs no reading before anything is read."""
+    """Checks options before anything is read."""
     for option, value, choice in (("metric", metric, Metric), ("weight", weight, Weight), ("search", search, Search)):
         if value not in get_args(choice):
             raise ValueError(f"--{option} is {value!r}{nearest(value, get_args(choice))}; choose from {_words(choice)}")
@@ -133,19 +139,19 @@ class _Percent:
     """Moves a bar of a hundred on as rows are done."""
 
     def __init__(self, step: Step) -> None:
-        self.step, self.shown = step, 0
+        self.step, self.percent = step, 0
 
     def __call__(self, done: int, total: int) -> None:
-        while self.shown < _PERCENT * done // total:
-            self.shown += 1
+        while self.percent < _PERCENT * done // total:
+            self.percent += 1
             self.step("joining rows")
 
 
-def _refuse(given: Mapping[str, object], where: str) -> None:
-    """Refuses options that would quietly do nothing."""
-    for option, value in given.items():
+def _refuse(options: Mapping[str, object], purpose: str) -> None:
+    """Refuses options that would have no effect."""
+    for option, value in options.items():
         if value is not None:
-            raise ValueError(f"{option} is for {where}; leave it out")
+            raise ValueError(f"{option} is for {purpose}; leave it out")
 
 
 def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path | None, idf: bool) -> TextRows:
@@ -164,12 +170,12 @@ def _rows_of(table: Table, text: str | None, columns: str | None, vectors: Path 
     return TextRows(column_rows(table, _names(columns or "", table)))
 
 
-def _names(given: str, table: Table) -> list[str]:
-    return [given] if given in table.columns else [name.strip() for name in given.split(",")]
+def _names(names: str, table: Table) -> list[str]:
+    return [names] if names in table.columns else [name.strip() for name in names.split(",")]
 
 
 def _check_columns(table: Table, id_column: str | None, label: str | None) -> None:
-    """Sees that ids and labels are there before the long part starts."""
+    """Checks that ids and labels exist before the graph is built."""
     from ngm.io.table_columns import distinct_ids
 
     if id_column is not None:
@@ -185,22 +191,22 @@ def _bad_lines(table: Table) -> list[str]:
 
 
 def _show(summary: Summary, coverage: float | None, notes: Sequence[str], output: Path) -> None:
-    facts = Shown(show_header=False, box=None, pad_edge=False)
+    facts = RichTable(show_header=False, box=None, pad_edge=False)
     for name, value in _facts(summary, coverage).items():
         facts.add_row(name, value)
     out.print(facts, highlight=False)
-    degrees = Shown(box=None, pad_edge=False)
+    degrees = RichTable(box=None, pad_edge=False)
     degrees.add_column("edges at a node", justify="right")
     degrees.add_column("nodes", justify="right")
     degrees.add_column("")
-    most = max(row.nodes for row in summary.degrees)
+    max_nodes = max(row.nodes for row in summary.degrees)
     for row in dropwhile(lambda row: not row.nodes, summary.degrees):
-        degrees.add_row(row.name, f"{row.nodes:,}", Drawn(most, 0, row.nodes, width=40))
+        degrees.add_row(row.name, f"{row.nodes:,}", RichBar(max_nodes, 0, row.nodes, width=40))
     out.print(degrees, highlight=False)
     for note in notes:
         err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
-    where = escape(str(output))
-    out.print(f"Graph folder: {where}   (next: ngm check {where})", highlight=False, soft_wrap=True)
+    folder_text = escape(str(output))
+    out.print(f"Graph folder: {folder_text}   (next: ngm check {folder_text})", highlight=False, soft_wrap=True)
 
 
 def _facts(summary: Summary, coverage: float | None) -> dict[str, str]:

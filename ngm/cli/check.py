@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
@@ -24,15 +24,13 @@ _COLORS = {"helps": "green", "unclear": "yellow", "hurts": "red"}
 @app.command("check")
 def check_command(
     folder: Annotated[Path, typer.Argument(help="Graph folder, from ngm ingest, ngm build or Graph.save.")],
-    label: Annotated[str | None, typer.Option(help="Column of labels, where not the one that was ingested.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of numbers to take as x: age,income or vector. None where not given.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of samples and folds.")] = 0,
+    label: Annotated[str | None, typer.Option(help="Column of labels, if not that of the graph folder.")] = None,
+    columns: Annotated[str | None, typer.Option(help="Columns of numbers to use as x: age,income or vector.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples and folds.")] = 0,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Tells whether a graph is any good for its labels, before anything is trained.
+    """Checks whether a graph is informative about its labels, before training.
 
     Example:  ngm check graph/ --label topic --columns vector
     """
@@ -40,97 +38,100 @@ def check_command(
     from ngm.io.graph_data import open_graph
     from ngm.workflow.label_columns import node_inputs, node_labels
 
-    with _status("looking at the graph", quiet=as_json):
+    with _status("checking the graph", quiet=as_json):
         data = open_graph(folder)
         y = node_labels(data, folder, label)
         x = None if columns is None else node_inputs(data, folder, columns.split(","))
-        found = diagnose(data.graph, y, x, seed=seed)
+        diagnosis = diagnose(data.graph, y, x, seed=seed)
     if as_json:
-        print_json({"folder": str(folder), **found.as_json()})
+        print_json({"folder": str(folder), **diagnosis.as_json()})
     else:
-        _show(found, data)
+        _show(diagnosis, data)
 
 
 def _status(words: str, quiet: bool) -> AbstractContextManager[object]:
     return nullcontext() if quiet or not err.is_terminal else err.status(words)
 
 
-def _show(found: Diagnosis, data: GraphData) -> None:
-    _titled(f"{found.num_nodes:,} nodes, {found.num_edges:,} edges", _counts(found))
-    if found.agreement is not None:
-        pairs = len(found.agreement.pairs)
+def _show(diagnosis: Diagnosis, data: GraphData) -> None:
+    _titled(f"{diagnosis.num_nodes:,} nodes, {diagnosis.num_edges:,} edges", _counts(diagnosis))
+    if diagnosis.agreement is not None:
+        pairs = len(diagnosis.agreement.pairs)
         more = f": the {_PAIRS_SHOWN} with most of {pairs}" if pairs > _PAIRS_SHOWN else ""
-        _titled(f"Labelled edges by pair of classes{more}", _pairs(found.agreement))
-    unlabeled = found.num_nodes - found.labeled
+        _titled(f"Labelled edges by pair of classes{more}", _pairs(diagnosis.agreement))
+    unlabeled = diagnosis.num_nodes - diagnosis.labeled
     if unlabeled:
-        hops = {f"within {i} hop{'s' if i > 1 else ''}": share for i, share in enumerate(found.shape.within_hops, 1)}
+        hops = {
+            f"within {i} hop{'s' if i > 1 else ''}": share for i, share in enumerate(diagnosis.shape.within_hops, 1)
+        }
         near = {name: f"{round(share * unlabeled):,}" for name, share in hops.items()}
         _titled("Unlabelled nodes near a labelled one", _bars(hops, near))
-    sizes = {f"{b.low:,}" if b.low == b.high else f"{b.low:,} to {b.high:,}": b.nodes for b in found.shape.degrees}
-    shares = {name: count / max(found.num_nodes, 1) for name, count in sizes.items()}
+    sizes = {f"{b.low:,}" if b.low == b.high else f"{b.low:,} to {b.high:,}": b.nodes for b in diagnosis.shape.degrees}
+    shares = {name: count / max(diagnosis.num_nodes, 1) for name, count in sizes.items()}
     _titled("Nodes by number of edges", _bars(shares, {name: f"{count:,}" for name, count in sizes.items()}))
-    out.print(f"[bold]This graph: [{_COLORS[found.verdict]}]{found.verdict}[/][/]")
-    for line in found.reasons:
+    out.print(f"[bold]This graph: [{_COLORS[diagnosis.verdict]}]{diagnosis.verdict}[/][/]")
+    for line in diagnosis.reasons:
         out.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     out.print("[bold]Advice[/]")
-    for line in found.advice:
+    for line in diagnosis.advice:
         out.print(f"- {escape(line)}", highlight=False, soft_wrap=True)
-    _print_ids(found, data)
+    _print_ids(diagnosis, data)
 
 
-def _titled(title: str, shown: Shown) -> None:
+def _titled(title: str, table: RichTable) -> None:
     out.print(f"[bold]{title}[/]", highlight=False)  # a table's own title breaks at the table's width
-    out.print(shown, highlight=False)
+    out.print(table, highlight=False)
 
 
-def _counts(found: Diagnosis) -> Shown:
-    shape, nodes = found.shape, max(found.num_nodes, 1)
-    shown = Shown(show_header=False)
-    shown.add_row(
-        "labelled nodes", f"{found.labeled:,} ({found.labeled / nodes:.1%}) of {len(found.classes):,} classes"
+def _counts(diagnosis: Diagnosis) -> RichTable:
+    shape, nodes = diagnosis.shape, max(diagnosis.num_nodes, 1)
+    table = RichTable(show_header=False)
+    table.add_row(
+        "labelled nodes",
+        f"{diagnosis.labeled:,} ({diagnosis.labeled / nodes:.1%}) of {len(diagnosis.classes):,} classes",
     )
-    shown.add_row("edges LL / LU / UU", f"{found.ll:,} / {found.lu:,} / {found.uu:,}")
-    shown.add_row("without an edge", f"{shape.isolated:,} nodes, {shape.isolated_seeds:,} of them labelled")
-    shown.add_row("components", f"{shape.components:,}, the largest of {shape.largest:,} nodes")
-    shown.add_row("components without a label", f"{shape.unseeded:,}, of {shape.unseeded_nodes:,} nodes")
+    table.add_row("edges LL / LU / UU", f"{diagnosis.ll:,} / {diagnosis.lu:,} / {diagnosis.uu:,}")
+    table.add_row("without an edge", f"{shape.isolated:,} nodes, {shape.isolated_seeds:,} of them labelled")
+    table.add_row("components", f"{shape.components:,}, the largest of {shape.largest:,} nodes")
+    table.add_row("components without a label", f"{shape.unseeded:,}, of {shape.unseeded_nodes:,} nodes")
     top = ", ".join(f"{hub.count:,} (row {hub.row})" for hub in shape.hubs[:3])
-    shown.add_row("most edges", f"{top or 'none'}; top 1% of nodes: {shape.hub_share:.0%} of edges")
+    table.add_row("most edges", f"{top or 'none'}; top 1% of nodes: {shape.hub_share:.0%} of edges")
     if shape.weights is not None:
         w = shape.weights
-        shown.add_row("weights", f"{w.low:.3g} to {w.high:.3g}, median {w.median:.3g}; {w.at_floor:.1%} at the floor")
-    return shown
+        table.add_row("weights", f"{w.low:.3g} to {w.high:.3g}, median {w.median:.3g}; {w.at_floor:.1%} at the floor")
+    return table
 
 
-def _pairs(agreed: Agreement) -> Shown:
+def _pairs(agreement: Agreement) -> RichTable:
     """The pairs of classes with most labelled edges; those of two different classes are dim."""
-    shown = Shown()
+    table = RichTable()
     for name in ("class", "class", "edges", "share", "by chance"):
-        shown.add_column(name, justify="left" if name == "class" else "right")
-    for pair in agreed.pairs[:_PAIRS_SHOWN]:
-        share, chance = pair.edges / agreed.edges, pair.expected / agreed.edges
+        table.add_column(name, justify="left" if name == "class" else "right")
+    for pair in agreement.pairs[:_PAIRS_SHOWN]:
+        share, chance = pair.edges / agreement.edges, pair.expected / agreement.edges
         style = None if pair.first == pair.second else "dim"
         names = escape(pair.first), escape(pair.second)
-        shown.add_row(*names, f"{pair.edges:,}", f"{share:.1%}", f"{chance:.1%}", style=style)
-    return shown
+        table.add_row(*names, f"{pair.edges:,}", f"{share:.1%}", f"{chance:.1%}", style=style)
+    return table
 
 
-def _bars(shares: dict[str, float], counts: dict[str, str]) -> Shown:
+def _bars(shares: dict[str, float], counts: dict[str, str]) -> RichTable:
     block = "#" if out.options.ascii_only else "█"
-    shown = Shown(show_header=False)
+    table = RichTable(show_header=False)
     for justify in ("right", "right", "right", "left"):
-        shown.add_column(justify=justify)
+        table.add_column(justify=justify)
     for name, share in shares.items():
         length = round(_BAR * share)
-        shown.add_row(name, counts[name], f"{share:.1%}", block * max(length, 1 if share else 0))
-    return shown
+        table.add_row(name, counts[name], f"{share:.1%}", block * max(length, 1 if share else 0))
+    return table
 
 
-def _print_ids(found: Diagnosis, data: GraphData) -> None:
-    """Which of the users' ids the rows are that advice may name."""
+def _print_ids(diagnosis: Diagnosis, data: GraphData) -> None:
+    """Prints the ids of the rows that the advice may name."""
     if data.id_column is None:
         return
-    places = [p.row for p in (*found.shape.unseeded_places, *found.shape.hubs[:3])]
-    rows = sorted({*found.shape.isolated_seed_rows, *places})
+    places = [p.row for p in (*diagnosis.shape.unseeded_places, *diagnosis.shape.hubs[:3])]
+    rows = sorted({*diagnosis.shape.isolated_seed_rows, *places})
     if rows:
         named = ", ".join(f"{row} is {data.ids[row]}" for row in rows)
         out.print(f"Rows by {escape(data.id_column)}: {escape(named)}", highlight=False, soft_wrap=True)

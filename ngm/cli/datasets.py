@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, download, out, print_json
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @app.command("datasets")
 def datasets_command(
-    name: Annotated[str | None, typer.Argument(help="A data set to write as tables; none: list them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Data set to write as tables; without it, all are listed.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the tables of NAME.", show_default="here")
     ] = None,
@@ -31,7 +31,7 @@ def datasets_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Lists the data sets and where they are; --fetch brings one here, NAME writes one as tables to try commands on.
+    """Lists the data sets and where they are; --fetch downloads one, NAME writes one as tables to try the commands on.
 
     Example:  ngm datasets messages -o .
     Example:  ngm datasets --fetch pubmed
@@ -54,15 +54,15 @@ def datasets_command(
     if as_json:
         print_json({"datasets": [asdict(record) for record in records], "encoders": cast("JSON", _encoders())})
         return
-    shown = Shown()
+    table = RichTable()
     for column in ("name", "nodes", "edges", "features", "classes", "licence", "where"):
-        shown.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
+        table.add_column(column, justify="right" if column in ("nodes", "edges", "features", "classes") else "left")
     for r in records:
         nodes, edges, features, classes = (
             f"{count:,}" for count in (r.num_nodes, r.num_edges, r.num_features, r.num_classes)
         )
-        shown.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
-    out.print(shown)
+        table.add_row(r.name, nodes, edges, features if r.num_features else "texts", classes, r.license, r.where)
+    out.print(table)
     for encoder in _encoders():
         line = f"encoder {encoder['name']}: {encoder['what']}, {encoder['license']}, {encoder['where']}"
         out.print(escape(line), highlight=False, soft_wrap=True)
@@ -72,9 +72,9 @@ def _encoders() -> list[dict[str, JSON]]:
     """Sentence encoders that have files, and where these are now."""
     from ngm.text.encoders import minilm
 
-    what = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
+    models = {"float32": "all-MiniLM-L6-v2", "int8": "all-MiniLM-L6-v2 with weights of 8 bits"}
     return [
-        {"name": name, "what": what[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
+        {"name": name, "what": models[precision], "license": "Apache-2.0", "where": minilm.where(precision)}
         for name, precision in minilm.PRECISIONS.items()
     ]
 
@@ -99,16 +99,16 @@ def _write(name: str, fetch: str | None, output: Path, as_json: bool) -> None:
 
 
 def _written(data: Dataset, folder: Path) -> list[Path]:
-    """Writes the tables, and leaves files of the same names alone that hold anything else."""
+    """Writes the tables; refuses to replace files of the same names with other content."""
     from ngm.datasets import write_tables
     from ngm.io.files import file_written_whole
 
     with tempfile.TemporaryDirectory() as place:
         files = write_tables(data, place)
         for file in files:
-            there = folder / file.name
-            if there.exists() and (there.is_dir() or there.read_bytes() != file.read_bytes()):
-                raise FileExistsError(f"{there} is there already and holds something else; name another folder")
+            target = folder / file.name
+            if target.exists() and (target.is_dir() or target.read_bytes() != file.read_bytes()):
+                raise FileExistsError(f"{target} exists with other content; name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             with file_written_whole(folder / file.name) as part:

@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
-from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json, spread
+from ngm.cli.terminal import AsJson, Debug, app, bar, mean_and_std, out, print_json
 
 
 @app.command("demo")
 def demo_command(
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of the labelled digits.")] = 5,
-    folder: Annotated[Path, typer.Option(help="Where the run folder goes.")] = Path("runs/demo"),
+    seeds: Annotated[int, typer.Option(min=1, help="Number of draws of the labelled digits.")] = 5,
+    folder: Annotated[Path, typer.Option(help="Run folder to write.")] = Path("runs/demo"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in the folder.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -44,17 +44,17 @@ def demo_command(
             }
         )
         return
-    shown = Shown(
+    table = RichTable(
         title=f"Accuracy on 597 new digits, {seeds} {'seed' if seeds == 1 else 'seeds'}", title_justify="left"
     )
     for column in ("labels per class", "without graph", "with graph", "gain"):
-        shown.add_column(column, justify="right")
+        table.add_column(column, justify="right")
     for c in result.comparisons:
         gain = f"{100 * c.gain:+.1f} points"
-        shown.add_row(str(c.labels_per_class), spread(c.without_graph), spread(c.with_graph), gain)
-    out.print(shown)
+        table.add_row(str(c.labels_per_class), mean_and_std(c.without_graph), mean_and_std(c.with_graph), gain)
+    out.print(table)
     nodes, edges = result.graph.num_nodes, result.graph.num_edges
     out.print(f"Graph: {nodes:,} digits, {edges:,} edges to the {demo.NEIGHBORS} nearest neighbours.", highlight=False)
-    where = escape(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))")
-    out.print(where, highlight=False, soft_wrap=True)
+    folder_text = escape(f"Run folder: {result.folder}   (read it back: ngm.load({str(result.folder)!r}))")
+    out.print(folder_text, highlight=False, soft_wrap=True)
     out.print(f"Report: {escape(str(page))}   (open it in a browser)", highlight=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, out, print_json
 
@@ -27,7 +27,7 @@ def export_command(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Writes a trained network as a file that other programs run, once it has been run here and gave the same.
+    """Exports a trained network to a file for other programs, after checking that it gives the same results.
 
     Example:  ngm export run/ -o model.onnx
     """
@@ -42,21 +42,21 @@ def export_command(
     check_writable(output)
     model = load(folder, device="cpu")
     try:
-        made = export(trained_model(model), kind, output, further=_vectors(folder))
+        exported = export(trained_model(model), kind, output, further=_vectors(folder))
     except ImportError as error:  # a package that not everybody installs
         raise ValueError(str(error)) from None
     if as_json:
-        print_json(_as_json(made))
+        print_json(_as_json(exported))
         return
-    facts = Shown(show_header=False, box=None, pad_edge=False)
-    for name, value in _facts(made).items():
+    facts = RichTable(show_header=False, box=None, pad_edge=False)
+    for name, value in _facts(exported).items():
         facts.add_row(name, escape(value))
     out.print(facts, highlight=False)
-    out.print(f"Model: {escape(str(made.file))}", highlight=False, soft_wrap=True)
+    out.print(f"Model: {escape(str(exported.file))}", highlight=False, soft_wrap=True)
 
 
 def _vectors(folder: Path) -> dict[str, JSON]:
-    """Which encoders make the rows that the network takes; nothing where it does not read vectors of texts."""
+    """The encoders of the network's input rows; empty unless it reads vectors of texts."""
     from ngm.features import Features
     from ngm.io.run_folder import Run
 
@@ -67,33 +67,35 @@ def _vectors(folder: Path) -> dict[str, JSON]:
     return {"text": list(features.names), "encoders": encoders}
 
 
-def _as_json(made: Exported) -> dict[str, JSON]:
+def _as_json(exported: Exported) -> dict[str, JSON]:
     return {
-        "model": str(made.file),
-        "format": made.format,
-        "bytes": made.file.stat().st_size,
-        "difference": made.difference,
-        "rows_checked": made.rows,
-        **{name: value for name, value in made.metadata.items() if name != "words"},
+        "model": str(exported.file),
+        "format": exported.format,
+        "bytes": exported.file.stat().st_size,
+        "difference": exported.difference,
+        "rows_checked": exported.rows,
+        **{name: value for name, value in exported.metadata.items() if name != "words"},
     }
 
 
-def _facts(made: Exported) -> dict[str, str]:
-    inputs = cast("dict[str, dict[str, JSON]]", made.metadata["inputs"])
-    shown = [f"{name}: {kind['type']} ({_sizes(kind['shape'])})" for name, kind in inputs.items()]
+def _facts(exported: Exported) -> dict[str, str]:
+    inputs = cast("dict[str, dict[str, JSON]]", exported.metadata["inputs"])
+    input_texts = [f"{name}: {kind['type']} ({_sizes(kind['shape'])})" for name, kind in inputs.items()]
     facts = {
-        "network": f"{made.metadata['network']}, {made.file.stat().st_size / 1e6:.1f} MB",
-        "takes": ", ".join(shown),
-        "gives": ", ".join(cast("list[str]", made.metadata["outputs"])),
+        "network": f"{exported.metadata['network']}, {exported.file.stat().st_size / 1e6:.1f} MB",
+        "takes": ", ".join(input_texts),
+        "gives": ", ".join(cast("list[str]", exported.metadata["outputs"])),
     }
-    encoders = cast("list[dict[str, JSON]]", made.metadata.get("encoders", []))
+    encoders = cast("list[dict[str, JSON]]", exported.metadata.get("encoders", []))
     if encoders:
-        facts["made of"] = " beside ".join(f"{one['width']:,} numbers of {one['encoder']}" for one in encoders)
-    classes = cast("list[JSON]", made.metadata.get("classes", []))
+        facts["made of"] = " beside ".join(
+            f"{encoder['width']:,} numbers of {encoder['encoder']}" for encoder in encoders
+        )
+    classes = cast("list[JSON]", exported.metadata.get("classes", []))
     if classes:
         more = f", ... ({len(classes):,})" if len(classes) > _CLASSES_SHOWN else ""
         facts["classes"] = ", ".join(str(name) for name in classes[:_CLASSES_SHOWN]) + more
-    facts["checked"] = f"differs by {made.difference:.1e} at most from the network here, on {made.rows} rows"
+    facts["checked"] = f"differs by {exported.difference:.1e} at most from the network here, on {exported.rows} rows"
     return facts
 
 

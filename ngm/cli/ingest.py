@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.markup import escape
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 from ngm.cli.terminal import AsJson, Debug, app, bar, out, print_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CLASSES_SHOWN = 8
 _RULES = {"max": "the largest", "sum": "the sum", "mean": "the mean"}
-_SPOKEN = {"\\t": "\t", "tab": "\t", "space": " "}
+_DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 
 @app.command("ingest")
@@ -29,24 +29,26 @@ def ingest_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the graph; an older graph is replaced.")],
     nodes: Annotated[str | None, typer.Option(help="Table of nodes, a row each; row i is node i.")] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="Column of the nodes that holds their ids.")] = None,
-    source: Annotated[str | None, typer.Option(help="Column of the edges: where an edge starts.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the edges: where it ends.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column of the edges: how strong it is; 1 without.")] = None,
+    source: Annotated[str | None, typer.Option(help="Column of the edges: source node.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the edges: target node.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of the edges: weight; 1 if there is none.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of the nodes that holds labels.")] = None,
-    directed: Annotated[bool, typer.Option("--directed", help="Keep both directions of a pair apart.")] = False,
-    merge: Annotated[str, typer.Option(help="Weight of an edge that is there several times: max, sum, mean.")] = "max",
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Keep both directions of a pair as different edges.")
+    ] = False,
+    merge: Annotated[str, typer.Option(help="Weight of a repeated edge: max, sum, mean.")] = "max",
     dangling: Annotated[
-        str, typer.Option(help="Edges to nodes that are not there: error, drop (the edges), add (the nodes).")
+        str, typer.Option(help="Edges to unknown nodes: error, drop (the edges), add (the nodes).")
     ] = "error",
-    delimiter: Annotated[str | None, typer.Option(help="What separates fields of the edges: ';', tab, space.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Field delimiter of the edges: ';', tab, space.")] = None,
     header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="Whether the first row of the edges holds names.")
+        bool | None, typer.Option("--header/--no-header", help="Whether the first row of the edges holds column names.")
     ] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Memory for DuckDB, such as 4GB; beyond it, disk.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Reads tables of edges and nodes into a graph folder; ids may be anything.
+    """Reads tables of edges and nodes into a graph folder; ids may be of any type.
 
     Columns that are not named are found by their usual names (src, dst, weight, id, label, ...), else by position.
 
@@ -68,7 +70,7 @@ def ingest_command(
             directed=directed,
             merge=cast("Merge", merge),
             dangling=cast("Dangling", dangling),
-            delimiter=None if delimiter is None else _SPOKEN.get(delimiter, delimiter),
+            delimiter=None if delimiter is None else _DELIMITERS.get(delimiter, delimiter),
             header=header,
             folder=output,
             memory_limit=memory_limit,
@@ -83,16 +85,16 @@ def ingest_command(
 
 
 def _show(data: GraphData, seconds: float, folder: Path) -> None:
-    """What came in, what became of it, and where it is."""
-    shown = Shown(title=escape(repr(data.graph)), title_justify="left", show_header=False)
-    shown.add_column()
-    shown.add_column(overflow="fold")
-    for name, said in summary(data):
-        shown.add_row(name, escape(said))
-    shown.add_row("time", f"{seconds:.1f} s")
-    out.print(shown, highlight=False)
-    where = escape(f"Graph folder: {folder}   (open it: ngm.open_graph({str(folder)!r}))")
-    out.print(where, highlight=False, soft_wrap=True)
+    """Prints counts of the rows read, and the folder."""
+    table = RichTable(title=escape(repr(data.graph)), title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for name, text in summary(data):
+        table.add_row(name, escape(text))
+    table.add_row("time", f"{seconds:.1f} s")
+    out.print(table, highlight=False)
+    folder_text = escape(f"Graph folder: {folder}   (open it: ngm.open_graph({str(folder)!r}))")
+    out.print(folder_text, highlight=False, soft_wrap=True)
 
 
 def summary(data: GraphData) -> list[tuple[str, str]]:
@@ -127,8 +129,8 @@ def _nodes(counts: Counts) -> str:
 
 def _columns(counts: Counts) -> str:
     named = {key: name for key, name in counts["columns"].items() if name is not None}
-    said = [f"{key} {name}{' (guessed)' if key in counts['guessed'] else ''}" for key, name in named.items()]
-    return ", ".join(said) + ("; no header" if counts["header"] is False else "")
+    texts = [f"{key} {name}{' (guessed)' if key in counts['guessed'] else ''}" for key, name in named.items()]
+    return ", ".join(texts) + ("; no header" if counts["header"] is False else "")
 
 
 def _dangling(counts: Counts) -> str:
@@ -145,7 +147,7 @@ def _with_examples(count: int, examples: list[str]) -> str:
 
 
 def _labels(counts: Counts) -> str:
-    said = [f"{name} {count:,}" for name, count in list(counts["labels"].items())[:_CLASSES_SHOWN]]
+    texts = [f"{name} {count:,}" for name, count in list(counts["labels"].items())[:_CLASSES_SHOWN]]
     if counts["classes"] > _CLASSES_SHOWN:
-        said.append(f"... ({counts['classes']:,} classes)")
-    return ", ".join([*said, f"none {counts['unlabeled']:,}"])
+        texts.append(f"... ({counts['classes']:,} classes)")
+    return ", ".join([*texts, f"none {counts['unlabeled']:,}"])

@@ -15,7 +15,7 @@ from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, e
 if TYPE_CHECKING:
     from ngm.workflow.prediction import PredictResult
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
+_LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 
 
 @app.command("predict")
@@ -34,23 +34,25 @@ def predict_command(
         str | None,
         typer.Option("--id", help="Column of ids to keep.", show_default="as in ngm train"),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
-    top: Annotated[int, typer.Option(help="So many of the most probable classes.")] = 1,
-    label: Annotated[str | None, typer.Option(help="Column of true labels, to tell the accuracy.")] = None,
+    all_classes: Annotated[bool, typer.Option("--all", help="A column with the probability of each class.")] = False,
+    top: Annotated[int, typer.Option(help="Number of most probable classes to write.")] = 1,
+    label: Annotated[str | None, typer.Option(help="Column of true labels, to compute the accuracy.")] = None,
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option("--spreadsheet-safe", help="Of .csv: put ' before texts that a spreadsheet takes for formulas."),
+        typer.Option(
+            "--spreadsheet-safe", help="CSV only: put ' before texts that a spreadsheet would run as formulas."
+        ),
     ] = False,
     header: Header = None,
     delimiter: Delimiter = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Gives each row of a table its class and how probable it is, or its number.
+    """Predicts the class of each row of a table with its probability, or a number.
 
     Rows are read as they were in training, piece by piece: a table may be larger
-    than memory. The network predicts alone, without the graph. A run that reads
-    nothing but the graph takes a table of links: a new node and a node of the
+    than memory. The network predicts without the graph. A run whose only input
+    is the graph takes a table of links: a new node and a node of the
     training graph in each row.
 
     Example:  ngm predict run/ new.csv -o classes.csv
@@ -59,7 +61,7 @@ def predict_command(
     """
     from ngm.workflow.prediction import PredictOptions, predict_with  # load torch; help and mistakes do without
 
-    options = PredictOptions(text, id_column, label, header, delimiter, every, top, spreadsheet_safe)
+    options = PredictOptions(text, id_column, label, header, delimiter, all_classes, top, spreadsheet_safe)
     with _RowProgress(quiet=as_json) as progress:
         result = predict_with(folder, source, output, options, progress)
     if as_json:
@@ -81,7 +83,7 @@ def _show(result: PredictResult) -> None:
 
 
 class _RowProgress:
-    """Shows how many rows are done: a bar on a terminal, else a line now and then."""
+    """Shows how many rows are done: a bar on a terminal, else a line every ten seconds."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet, self.bar = quiet, ExitStack()
@@ -102,8 +104,8 @@ class _RowProgress:
             self.start = self.printed = now
         elif not self.quiet and err.is_terminal:
             self.step.bar.update(self.step.task, completed=done, total=total or done, description="predicting")
-        elif not self.quiet and now - self.printed >= _EVERY:
+        elif not self.quiet and now - self.printed >= _LINE_INTERVAL:
             self.printed = now
-            left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
-            of = "" if total is None else f" of {total:,}"
-            err.print(f"{done:,}{of} {noun} predicted{left}", highlight=False, soft_wrap=True)
+            time_left = "" if total is None else f", {(now - self.start) / done * (total - done):.0f} s left"
+            total_text = "" if total is None else f" of {total:,}"
+            err.print(f"{done:,}{total_text} {noun} predicted{time_left}", highlight=False, soft_wrap=True)

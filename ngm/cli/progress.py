@@ -1,4 +1,4 @@
-"""How a training goes, on standard error."""
+"""Progress of a training, on standard error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.progress import Progress as Bar
+from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from ngm.cli.terminal import err
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ngm.estimators.base import NGMEstimator
     from ngm.training import Epoch
 
-_EVERY = 10.0  # seconds between lines where there is no terminal
+_LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 _METRICS = {
     "accuracy": "accuracy",
     "micro_f1": "micro F1",
@@ -34,23 +34,23 @@ _METRICS = {
 }
 
 
-class Progress:
-    """Shows each epoch: a bar on a terminal, else a line now and then.
+class TrainingProgress:
+    """Shows each epoch: a bar on a terminal, else a line every ten seconds.
 
     Args:
-        model: Is being trained; knows how many epochs there will be.
-        what: Is being done.
+        model: The estimator in training, which has the number of epochs.
+        description: What is being done.
         quiet: Show nothing.
     """
 
-    def __init__(self, model: NGMEstimator, what: str, quiet: bool) -> None:
-        self.model, self.what, self.quiet = model, what, quiet
+    def __init__(self, model: NGMEstimator, description: str, quiet: bool) -> None:
+        self.model, self.description, self.quiet = model, description, quiet
         self.bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
-        self.bar.line = f"{what}: getting ready"
-        self.spent: list[float] = []
-        self.said = -_EVERY
+        self.bar.line = f"{description}: getting ready"
+        self.epoch_seconds: list[float] = []
+        self.last_line = -_LINE_INTERVAL
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> TrainingProgress:
         self.bar.start()
         self.task = self.bar.add_task("", total=None)
         return self
@@ -62,39 +62,39 @@ class Progress:
     def __call__(self, epoch: Epoch) -> None:
         """Takes the record of an epoch."""
         done, epochs = int(epoch["epoch"]) + 1, int(self.model.settings_.epochs or 1)
-        self.spent.append(epoch["seconds"])
-        line = f"{self.what}: {described(epoch)}"
+        self.epoch_seconds.append(epoch["seconds"])
+        line = f"{self.description}: {described(epoch)}"
         if not self.quiet and err.is_terminal:
             self.bar.line = line
             self.bar.update(self.task, completed=done, total=epochs)
             return
         now = time.monotonic()
-        if not self.quiet and (now - self.said >= _EVERY or done == epochs):
-            self.said = now
-            left = sum(self.spent) / len(self.spent) * (epochs - done)
+        if not self.quiet and (now - self.last_line >= _LINE_INTERVAL or done == epochs):
+            self.last_line = now
+            left = sum(self.epoch_seconds) / len(self.epoch_seconds) * (epochs - done)
             err.print(f"epoch {done:,} of {epochs:,}, {line}, {left:.0f} s left", highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def counted(what: str, things: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Shows how many things are done: a bar on a terminal, else a line now and then.
+def counted(description: str, noun: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Shows how many items are done: a bar on a terminal, else a line every ten seconds.
 
     Args:
-        what: Is being done.
-        things: That are counted.
+        description: What is being done.
+        noun: Plural noun of the items.
         quiet: Show nothing.
     """
     bar = _Bar(console=err, transient=True, disable=quiet or not err.is_terminal)
-    bar.line = what
-    said = time.monotonic()
+    bar.line = description
+    last_line = time.monotonic()
 
     def report(done: int, total: int) -> None:
-        nonlocal said
+        nonlocal last_line
         if not bar.disable:
             bar.update(task, completed=done, total=total)
-        elif not quiet and time.monotonic() - said >= _EVERY:
-            said = time.monotonic()
-            err.print(f"{what}: {done:,} of {total:,} {things}", highlight=False, soft_wrap=True)
+        elif not quiet and time.monotonic() - last_line >= _LINE_INTERVAL:
+            last_line = time.monotonic()
+            err.print(f"{description}: {done:,} of {total:,} {noun}", highlight=False, soft_wrap=True)
 
     bar.start()
     task = bar.add_task("", total=None)
@@ -105,8 +105,8 @@ def counted(what: str, things: str, quiet: bool) -> Iterator[Callable[[int, int]
             bar.stop()
 
 
-class _Bar(Bar):
-    """A bar with a line below it, since both beside each other do not fit into a narrow terminal."""
+class _Bar(RichProgress):
+    """A progress bar with a line of text below it, which fits a narrow terminal."""
 
     line = ""
 
@@ -130,12 +130,12 @@ def described(epoch: Epoch) -> str:
     terms = ", ".join(f"{name} {epoch[term]:.3f}" for name, term in names.items() if epoch[term])
     parts = f" ({terms})" if "," in terms else ""
     metric = validation_metric(epoch)
-    said = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
-    return f"cost {epoch['total']:.3f}{parts}{said}"
+    metric_text = "" if metric is None else f", {metric_name(metric[0])} {metric_value(*metric)}"
+    return f"cost {epoch['total']:.3f}{parts}{metric_text}"
 
 
 def metric_name(name: str) -> str:
-    """What a metric is called.
+    """The printed name of a metric.
 
     >>> metric_name("negative_squared_error")
     'squared error of scaled numbers'
@@ -143,11 +143,11 @@ def metric_name(name: str) -> str:
     return _METRICS.get(name, name)
 
 
-def metric_value(name: str, value: float, spread: float | None = None) -> str:
+def metric_value(name: str, value: float, std: float | None = None) -> str:
     """The value of a metric; errors have no sign.
 
     >>> metric_value("accuracy", 0.9), metric_value("negative_squared_error", -0.25, 0.01)
     ('0.900', '0.250 ± 0.010')
     """
-    more = "" if spread is None else f" ± {spread:.3f}"
+    more = "" if std is None else f" ± {std:.3f}"
     return f"{abs(value) if name.startswith('negative') else value:.3f}{more}"

@@ -15,7 +15,7 @@ from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
     from ngm.io.run_folder import JSON
-    from ngm.report.page import Page, ReportTable, Section
+    from ngm.report.page import Cell, Page, ReportTable, Section
 
 _VERDICTS = {"good": "green", "bad": "red", "open": "yellow"}
 
@@ -25,19 +25,22 @@ def report_command(
     folder: Annotated[Path, typer.Argument(help="Run folder, from ngm train or fit(folder=...).")],
     others: Annotated[list[Path] | None, typer.Argument(help="Further run folders, to compare the first with.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page.", show_default="report.html in the run folder")
+        Path | None,
+        typer.Option("--output", "-o", help="File of the report.", show_default="report.html in the run folder"),
     ] = None,
     plots: Annotated[
         Path | None, typer.Option(help="Folder for the plots as files (needs Chromium or Chrome).")
     ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="Of the plots: png or svg.", show_default="png")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="Format of the plots: png or svg.", show_default="png")
+    ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show the page in the browser.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Writes one page that tells of a run: did the graph help, where is it wrong, what to label next.
+    """Writes a report of a run: whether the graph helped, which predictions are wrong, what to label next.
 
-    The page needs no network and no other file. With --json, all answers and tables are printed too.
+    The page is one HTML file and needs no network. With --json, all answers and tables are printed too.
 
     Example:  ngm report run/ --open
 
@@ -58,7 +61,7 @@ def report_command(
         raise ValueError("--format is for plots as files, and --plots is not given; give a folder, or leave it out")
     if plots is not None:
         check_images(plots, form or "png")
-    with _status("looking at the run", quiet=as_json):
+    with _status("reading the run", quiet=as_json):
         page = page_of([folder, *(others or [])])
         write_text(file, render(page))
     images: list[Path] = []
@@ -70,8 +73,8 @@ def report_command(
     else:
         _show(page, file, images)
     if open_ and not webbrowser.open(file.resolve().as_uri()):
-        where = escape(str(file))
-        err.print(f"[yellow]note:[/] no browser could be started; open {where}", highlight=False, soft_wrap=True)
+        file_text = escape(str(file))
+        err.print(f"[yellow]note:[/] no browser could be started; open {file_text}", highlight=False, soft_wrap=True)
 
 
 def _status(words: str, quiet: bool) -> AbstractContextManager[object]:
@@ -100,7 +103,7 @@ def _table(table: ReportTable) -> JSON:
     return {"key": table.key, "caption": table.caption, "columns": list(table.columns), "rows": rows}
 
 
-def _cell(cell: str | int | float | None) -> JSON:
+def _cell(cell: Cell) -> JSON:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 

@@ -18,11 +18,11 @@ from ngm.experiments.registry import EXPERIMENTS
 @app.command("reproduce")
 def reproduce_command(
     table: Annotated[str, typer.Argument(help=f"One of: {', '.join(EXPERIMENTS)}.")],
-    rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm. All where not given.")] = None,
+    rows: Annotated[str | None, typer.Option(help="Rows to run, by key: ffnn,ngm; by default all.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Seeds per row (ag-news 3, intents 5, others 10); blogcatalog: splits.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, to see that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two seeds, for a quick test.")] = False,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -32,48 +32,48 @@ def reproduce_command(
     ] = None,
     setting: Annotated[str, typer.Option(help="pubmed: inductive, transductive, or both.")] = "both",
     curve: Annotated[bool, typer.Option("--curve", help="pubmed, ag-news: accuracy against labels.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="With --curve: draw it into this file (.svg, .png, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="With --curve: file for the plot (.svg, .png, .pdf).")] = None,
     train: Annotated[
         str | None, typer.Option(help="blogcatalog: percent of the nodes to train on; 20,50,80, or 50 with --quick.")
     ] = None,
     keep: Annotated[
-        Path | None, typer.Option(help="File for finished seeds; the same command then goes on where it stopped.")
+        Path | None, typer.Option(help="File for finished seeds; the same command then continues where it stopped.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Runs one of the paper's tables, ours beside theirs.
+    """Reproduces a table of the paper, with the published figures beside ours.
 
     Example:  ngm reproduce pubmed --rows ffnn,ngm,ours --seeds 10
     """
     if table not in EXPERIMENTS:
         raise ValueError(f"unknown table {table!r}{nearest(table, EXPERIMENTS)}; choose from {', '.join(EXPERIMENTS)}")
     experiment = EXPERIMENTS[table]
-    given = {
+    options = {
         "--dataset": dataset is not None,
         "--setting": setting != "both",
         "--curve": curve,
         "--plot": plot is not None,
         "--train": train is not None,
     }
-    for option, is_given in given.items():
+    for option, is_given in options.items():
         if is_given and option not in experiment.options:
             raise ValueError(f"{option} is not for {table}, which has {', '.join(experiment.options)}; leave it out")
     if quick and seeds is not None:
         raise ValueError(f"--seeds is {seeds} and --quick means 2; leave out one of them")
-    wanted = None if rows is None else [key.strip() for key in rows.split(",")]
+    row_keys = None if rows is None else [key.strip() for key in rows.split(",")]
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
     if plot is not None:
         from ngm.experiments.plot import check_plot
 
         check_plot(plot)
-    choices = Choices(seeds or experiment.seeds, wanted, quick, dataset, setting, curve, _shares(train))
+    choices = Choices(seeds or experiment.seeds, row_keys, quick, dataset, setting, curve, _shares(train))
     _run(table, choices, plot, keep, as_json)
 
 
 def _run(name: str, choices: Choices, plot: Path | None, keep: Path | None, as_json: bool) -> None:
-    """Runs an experiment, draws its curve if asked to, and prints its table in one form or the other."""
+    """Runs an experiment, draws its curve if `plot` is given, and prints its table or JSON."""
     from ngm.cli.experiment_tables import show
     from ngm.experiments.plot import draw
     from ngm.experiments.scores import Scores

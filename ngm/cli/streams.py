@@ -1,4 +1,4 @@
-"""Standard output and errors: locales that have no umlauts, pipes that nobody reads any more, disks that are full."""
+"""Standard output and errors: ASCII locales, closed pipes and full disks."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import io
 import os
 import sys
 
-CLOSED_PIPE = 1  # as click and rich end where nobody reads their output
+CLOSED_PIPE = 1  # the exit code of click and rich on a closed pipe
 
 
 def use_utf8() -> None:
-    """Starts Python again in UTF-8 mode where the locale has ASCII only, so that files have the names they have."""
+    """Restarts Python in UTF-8 mode in an ASCII locale, so that file names are read correctly."""
     if os.name == "posix" and codecs.lookup(sys.getfilesystemencoding()).name == "ascii":
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def prepare_streams() -> None:
-    """Has characters that the encoding of a stream lacks written as their codes; what is closed takes everything."""
+    """Escapes characters that a stream cannot encode; replaces closed streams by the null device."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # ngm ... >&-
@@ -27,7 +27,7 @@ def prepare_streams() -> None:
 
 
 def drop_unwritten() -> None:
-    """Sends what a stream cannot write nowhere, so that Python does not try once more when it ends."""
+    """Discards output that a stream cannot write, so that Python does not try again at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

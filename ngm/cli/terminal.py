@@ -26,8 +26,8 @@ app = typer.Typer(
 out, err = Console(), Console(stderr=True)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         out.print(f"ngm {metadata.version('neural-graph-machines')}", highlight=False)
         raise typer.Exit
 
@@ -44,15 +44,16 @@ def _top(
     """
 
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output and nothing else there.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names; detected by default.")
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds column names; detected by default."),
 ]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields; detected by default.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")]
+Delimiter = Annotated[str | None, typer.Option(help="Field delimiter; detected by default.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
-def spread(row: Row) -> str:
+def mean_and_std(row: Row) -> str:
     """`0.714 ± 0.015`."""
     return f"{row.mean:.3f} ± {row.std:.3f}"
 
@@ -68,9 +69,9 @@ class Step:
     def __init__(self, bar: Progress, total: int) -> None:
         self.bar, self.task = bar, bar.add_task("starting", total=total)
 
-    def __call__(self, what: str) -> None:
-        """Says what is being done next."""
-        self.bar.update(self.task, advance=1, description=what)
+    def __call__(self, description: str) -> None:
+        """Advances by one step, which is described."""
+        self.bar.update(self.task, advance=1, description=description)
 
 
 @contextmanager
@@ -91,12 +92,12 @@ def bar(total: int, quiet: bool) -> Iterator[Step]:
 
 @contextmanager
 def download(quiet: bool) -> Iterator[OnBytes]:
-    """Tells on standard error how a download goes."""
-    seen: set[str] = set()
+    """Reports downloads on standard error."""
+    reported: set[str] = set()
 
     def report(name: str, done: int, total: int) -> None:
-        if not quiet and name not in seen:
-            seen.add(name)
+        if not quiet and name not in reported:
+            reported.add(name)
             err.print(f"fetching {name} ({total / 1e6:.1f} MB)" if total else f"fetching {name}", highlight=False)
 
     yield report

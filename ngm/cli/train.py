@@ -13,10 +13,10 @@ from ngm.workflow.checks import check
 
 
 def train_command(given: Mapping[str, object]) -> None:
-    """Trains a network on a table or a graph folder, of which few rows need a label, and writes a run folder.
+    """Trains a network on a table or a graph folder with few labels, and writes a run folder.
 
-    Rows are texts (--text), numbers (--columns) or what the graph says of them (--input). Without a graph each row is
-    joined to the rows most like it. The graph is used while training only: ngm predict needs none.
+    Rows are texts (--text), numbers (--columns) or inputs made from the graph (--input). Without a graph, each row is
+    joined to its most similar rows. The graph is used in training only: ngm predict needs none.
 
     Example:  ngm train news.csv --text body --label topic -o run/
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.comparators.linear import check_numbers, read_problem
+from ngm.comparators.linear import check_numbers, check_training_set
 from ngm.graph import Graph
 from ngm.rows import Inputs, take_rows
 from ngm.training import optimizer_step, seeded
@@ -65,13 +65,13 @@ class GCN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             whole=("hidden", "epochs"),
             shares=("dropout",),
         )
-        problem = read_problem(self, x, y, graph, needs_graph=True)
-        scaled = normalize(problem.x, norm="l1")
-        rows = cast(Tensor, take_rows(scaled, torch.arange(len(problem.targets))))
+        data = check_training_set(self, x, y, graph, needs_graph=True)
+        scaled = normalize(data.x, norm="l1")
+        rows = cast(Tensor, take_rows(scaled, torch.arange(len(data.targets))))
         edges, weight = both_ways(cast(Graph, graph))
-        targets, labeled = torch.from_numpy(problem.targets), torch.from_numpy(problem.labeled)
+        targets, labeled = torch.from_numpy(data.targets), torch.from_numpy(data.labeled)
         with seeded(self.seed):
-            self.layers_ = convolutions(rows.shape[1], self.hidden, len(problem.classes))
+            self.layers_ = convolutions(rows.shape[1], self.hidden, len(data.classes))
             first, second = (list(layer.parameters()) for layer in self.layers_)
             groups = [{"params": first, "weight_decay": self.weight_decay}, {"params": second, "weight_decay": 0.0}]
             adam = torch.optim.Adam(groups, self.learning_rate)
@@ -80,7 +80,7 @@ class GCN(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 optimizer_step(adam, F.cross_entropy(logits[labeled], targets[labeled]))
         with torch.inference_mode():
             index = forward(self.layers_, rows, edges, weight, 0.0).argmax(dim=1).numpy()
-        self.classes_ = problem.classes
+        self.classes_ = data.classes
         self.transduction_: NDArray[np.generic] = self.classes_[index]
         return self
 

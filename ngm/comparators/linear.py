@@ -21,8 +21,23 @@ from ngm.targets import encode_classes
 Floats = NDArray[np.floating]
 
 
+class LinearDecisionMixin:
+    """Decides by `coef_` and `intercept_`, which the subclass learns, as it learns `classes_`."""
+
+    classes_: NDArray[np.generic]
+    unit_rows: bool
+
+    def decision_function(self, x: Inputs) -> Floats:
+        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
+        return linear_scores(self, x, self.unit_rows)
+
+    def predict(self, x: Inputs) -> NDArray[np.generic]:
+        """(n,) class of each row, in the training set or not."""
+        return best_class(self.decision_function(x), self.classes_)
+
+
 @dataclass(eq=False, repr=False)
-class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearSoftmax(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Multinomial logistic regression on the labelled rows; `graph` is accepted and not used.
 
     Args:
@@ -59,28 +74,20 @@ class LinearSoftmax(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself, fitted.
         """
         check_numbers(self, positive=("c",), whole=("max_iter",))
-        problem = read_problem(self, x, y, graph)
-        rows = scaled(problem.x, self.unit_rows)
+        data = check_training_set(self, x, y, graph)
+        rows = scaled(data.x, self.unit_rows)
         model = LogisticRegression(C=self.c, max_iter=self.max_iter)
-        model.fit(rows[problem.labeled], problem.targets[problem.labeled])
-        self.classes_, self.coef_, self.intercept_ = problem.classes, model.coef_, model.intercept_
-        self.transduction_ = self.predict(problem.x)
+        model.fit(rows[data.labeled], data.targets[data.labeled])
+        self.classes_, self.coef_, self.intercept_ = data.classes, model.coef_, model.intercept_
+        self.transduction_ = self.predict(data.x)
         return self
-
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) logits; (n,) those of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
 
 
 # Shared by the methods of this package
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingSet:
     """What `fit` is given, checked.
 
     Args:
@@ -95,14 +102,19 @@ class Problem:
     labeled: NDArray[np.bool_]
     classes: NDArray[np.generic]
 
+    @property
+    def functions(self) -> range:
+        """Indices of the classes that get a function; of two classes only the second, since one is minus the other."""
+        return range(1 if len(self.classes) == 2 else 0, len(self.classes))
+
     def signs(self, index: int) -> Floats:
         """(l,) 1 for labelled rows of that class, -1 for the others: a one-vs-rest problem."""
         return np.where(self.targets[self.labeled] == index, 1.0, -1.0)
 
 
-def read_problem(
+def check_training_set(
     estimator: BaseEstimator, x: Inputs, y: ArrayLike, graph: Graph | None, needs_graph: bool = False
-) -> Problem:
+) -> TrainingSet:
     """Checks the arguments of `fit`.
 
     Args:
@@ -125,7 +137,7 @@ def read_problem(
         raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it, with Graph.from_edges for instance")
     if graph is not None and graph.num_nodes != rows:
         raise ValueError(f"graph has {graph.num_nodes} nodes, x has {rows} rows; give a row per node")
-    return Problem(checked, encoded.targets.numpy(), encoded.labeled.numpy(), encoded.classes)
+    return TrainingSet(checked, encoded.targets.numpy(), encoded.labeled.numpy(), encoded.classes)
 
 
 def check_numbers(
@@ -152,9 +164,9 @@ def check_numbers(
         value = getattr(estimator, name)
         number = isinstance(value, Integral if name in whole else Real) and not isinstance(value, bool)
         if not number or not 0 <= float(value) < float("inf") or (value == 0 and name not in zero_or_more):
-            which = "a whole number" if name in whole else "a finite number"
+            wording = "a whole number" if name in whole else "a finite number"
             raise ValueError(
-                f"{name} is {value!r}; give {which} {'of at least' if name in zero_or_more else 'above'} 0"
+                f"{name} is {value!r}; give {wording} {'of at least' if name in zero_or_more else 'above'} 0"
             )
 
 
@@ -191,17 +203,17 @@ def squared_hinge_svm(x: Floats | sp.csr_matrix, signs: Floats, c: float) -> tup
     """
 
     def objective(v: Floats) -> tuple[float, Floats]:
-        short = np.maximum(0, 1 - signs * (x @ v[:-1] + v[-1]))  # (l,)
-        slope = -2 * c * signs * short
-        value = v[:-1] @ v[:-1] / 2 + c * short @ short
+        slack = np.maximum(0, 1 - signs * (x @ v[:-1] + v[-1]))  # (l,)
+        slope = -2 * c * signs * slack
+        value = v[:-1] @ v[:-1] / 2 + c * slack @ slack
         return float(value), np.append(v[:-1] + x.T @ slope, slope.sum())
 
-    found = minimize_smooth(objective, np.zeros(x.shape[1] + 1))
-    return found[:-1], float(found[-1])
+    solution = minimize_smooth(objective, np.zeros(x.shape[1] + 1))
+    return solution[:-1], float(solution[-1])
 
 
 def minimize_smooth(objective: object, start: Floats, tolerance: float = 1e-9) -> Floats:
     """L-BFGS from `start` until the gradient is 0 to the tolerance; `objective` gives (value, gradient)."""
     options = {"maxiter": 5000, "maxfun": 10000, "gtol": tolerance, "ftol": 1e-15, "maxcor": 20}
-    found: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    return found
+    minimum: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
+    return minimum

@@ -18,16 +18,15 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve, solve_triangular
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ngm.comparators.linear import (
     Floats,
-    best_class,
+    LinearDecisionMixin,
     check_numbers,
-    linear_scores,
-    read_problem,
+    check_training_set,
     scaled,
     squared_hinge_svm,
 )
@@ -38,7 +37,7 @@ Kind = Literal["rls", "svm"]
 
 
 @dataclass(eq=False, repr=False)
-class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ManifoldRegularization(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear functions that fit the labels and vary little along the edges; they classify new rows as well.
 
     Holds one (n, d) and one (d, d) dense array of float64 while fitting (PubMed: 75 MB and 2 MB).
@@ -83,28 +82,20 @@ class ManifoldRegularization(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_numbers(self, positive=("gamma_a",), zero_or_more=("gamma_i",))
         if self.kind not in ("rls", "svm"):
             raise ValueError(f"kind is {self.kind!r}; choose 'rls' (squared error) or 'svm' (squared hinge)")
-        problem = read_problem(self, x, y, graph, needs_graph=self.gamma_i > 0)
-        rows = scaled(problem.x.astype(np.float64), self.unit_rows)
+        data = check_training_set(self, x, y, graph, needs_graph=self.gamma_i > 0)
+        rows = scaled(data.x.astype(np.float64), self.unit_rows)
         root = self._root(rows, graph)  # (d, d) lower triangle R
-        known = rows[problem.labeled]  # (l, d)
-        mapped = solve_triangular(root, (known if isinstance(known, np.ndarray) else known.toarray()).T, lower=True).T
-        count = len(problem.classes) if len(problem.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(problem.classes) - count
+        labeled_rows = rows[data.labeled]  # (l, d)
+        mapped = solve_triangular(
+            root, (labeled_rows if isinstance(labeled_rows, np.ndarray) else labeled_rows.toarray()).T, lower=True
+        ).T
         solver = _rls if self.kind == "rls" else _svm
-        solved = [solver(mapped, problem.signs(k)) for k in range(first, first + count)]
-        self.coef_ = solve_triangular(root, np.stack([v for v, _ in solved], axis=1), lower=True, trans="T").T
-        self.intercept_ = np.array([b for _, b in solved])
-        self.classes_ = problem.classes
-        self.transduction_ = self.predict(problem.x)
+        solutions = [solver(mapped, data.signs(k)) for k in data.functions]
+        self.coef_ = solve_triangular(root, np.stack([v for v, _ in solutions], axis=1), lower=True, trans="T").T
+        self.intercept_ = np.array([b for _, b in solutions])
+        self.classes_ = data.classes
+        self.transduction_ = self.predict(data.x)
         return self
-
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
 
     def _root(self, rows: Floats | sp.csr_matrix, graph: Graph | None) -> Floats:
         """Lower triangular R with R R' = gamma_a I + gamma_i M, M the mean over edges of (x_u - x_v)(x_u - x_v)'."""

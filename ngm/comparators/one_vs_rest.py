@@ -52,8 +52,11 @@ class LinearOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoded = encode_classes(y, checked.shape[0])
         if encoded.task != "labels":
             raise ValueError(f"y is read as {encoded.task}; give (n, L) zeros and ones, a column per label")
-        known = encoded.labeled.numpy()
-        rows, truth = scaled(checked[known], self.unit_rows).astype(np.float64), encoded.targets.numpy()[known] > 0.5
+        labeled = encoded.labeled.numpy()
+        rows, truth = (
+            scaled(checked[labeled], self.unit_rows).astype(np.float64),
+            encoded.targets.numpy()[labeled] > 0.5,
+        )
         self.coef_, self.intercept_ = _solve(rows, truth, self.c)
         self.classes_ = encoded.classes
         return self
@@ -87,5 +90,5 @@ def _solve(rows: Floats, truth: NDArray[np.bool_], c: float) -> tuple[Floats, Fl
 
     share = truth.mean(axis=0).clip(1 / (2 * len(truth)), 1 - 1 / (2 * len(truth)))
     start = np.concatenate([np.zeros(d * labels), np.log(share / (1 - share))])
-    found = minimize_smooth(objective, start, tolerance=_TOLERANCE)
-    return found[: d * labels].reshape(d, labels).T, found[d * labels :]
+    solution = minimize_smooth(objective, start, tolerance=_TOLERANCE)
+    return solution[: d * labels].reshape(d, labels).T, solution[d * labels :]

@@ -37,7 +37,7 @@ _SHARPNESS = 4.0  # of the output layer at first
 _ROWS_AT_ONCE = 65_536
 
 # What a setting of None stands for: chosen on the validation nodes of Cora, Citeseer and PubMed.
-CHOSEN: dict[Variant, dict[str, float]] = {
+VARIANT_DEFAULTS: dict[Variant, dict[str, float]] = {
     "inductive": {"window": 3, "walks": 20, "false_contexts": 500, "feature_gain": 1.0},
     "graph": {"window": 5, "walks": 100, "false_contexts": 500, "feature_gain": 1.0},
     "transductive": {"window": 5, "walks": 200, "false_contexts": 50, "feature_gain": 5.0},
@@ -46,7 +46,7 @@ CHOSEN: dict[Variant, dict[str, float]] = {
 
 @dataclass(eq=False, repr=False)
 class Planetoid(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns classes and graph contexts from one embedding; settings of None are as in `CHOSEN` for the variant.
+    """Learns classes and graph contexts from one embedding; None takes the value in `VARIANT_DEFAULTS`.
 
     Args:
         variant: "inductive" (Planetoid-I), "graph" (-G) or "transductive" (-T).
@@ -102,8 +102,8 @@ class Planetoid(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if encoded.task != "classes":
             raise ValueError("y has several columns; Planetoid takes one class per row, -1 where unlabelled")
         if graph is None or graph.num_nodes != num_nodes:
-            given = "no graph" if graph is None else f"a graph of {graph.num_nodes} nodes"
-            raise ValueError(f"x has {num_nodes} rows and there is {given}; give graph= with a node per row of x")
+            graph_text = "no graph" if graph is None else f"a graph of {graph.num_nodes} nodes"
+            raise ValueError(f"x has {num_nodes} rows and there is {graph_text}; give graph= with a node per row of x")
         self.classes_ = encoded.classes
         with seeded(self.seed):
             self.network_ = _Network(self.variant, num_nodes, in_features, len(self.classes_), self.dimensions)
@@ -123,32 +123,32 @@ class Planetoid(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, x: Inputs, targets: Tensor, graph: Graph) -> None:
         network, rng = self.network_, np.random.default_rng([self.seed, 1])
-        on_classes = torch.optim.SGD(network.class_parameters(), lr=self.learning_rate, momentum=0.9)
-        on_contexts = torch.optim.Adam(network.context_parameters(), lr=self.context_learning_rate, fused=True)
+        class_optimizer = torch.optim.SGD(network.class_parameters(), lr=self.learning_rate, momentum=0.9)
+        context_optimizer = torch.optim.Adam(network.context_parameters(), lr=self.context_learning_rate, fused=True)
         batches = walk_batches(graph, self.walk_length, int(self._setting("walks")), rng)
         labeled = (targets >= 0).nonzero()[:, 0]
         for _ in range(self.pretraining):
-            optimizer_step(on_contexts, self._walk_cost(x, next(batches), rng))
+            optimizer_step(context_optimizer, self._walk_cost(x, next(batches), rng))
         for _ in range(self.steps):
             nodes = labeled
             if len(labeled) > self.batch_size:
                 nodes = labeled[torch.from_numpy(rng.choice(len(labeled), self.batch_size, replace=False))]
             rows, y = self._rows(x, nodes), targets[nodes]
-            optimizer_step(on_classes, F.cross_entropy(network(rows, nodes), y))
-            by_label = label_cost(network.embed(rows, nodes), network.context(nodes), y, self.negatives)
-            by_walk = self._walk_cost(x, next(batches), rng)
-            optimizer_step(on_contexts, self.graph_share * by_walk + (1 - self.graph_share) * by_label)
+            optimizer_step(class_optimizer, F.cross_entropy(network(rows, nodes), y))
+            label_term = label_cost(network.embed(rows, nodes), network.context(nodes), y, self.negatives)
+            walk_term = self._walk_cost(x, next(batches), rng)
+            optimizer_step(context_optimizer, self.graph_share * walk_term + (1 - self.graph_share) * label_term)
 
     def _walk_cost(self, x: Inputs, walks: Tensor, rng: np.random.Generator) -> Tensor:
         network = self.network_
-        nodes, place = torch.unique(
+        nodes, inverse = torch.unique(
             walks, return_inverse=True
         )  # each node is embedded once, however often it is visited
         rows = self._rows(x, nodes) if self.variant == "inductive" else None
         false = torch.from_numpy(rng.integers(len(network.context.weight), size=int(self._setting("false_contexts"))))
         window = int(self._setting("window"))
-        embedded = F.embedding(place, network.embed(rows, nodes))  # (b, l, d); not [place]: its gradient is slow
-        contexts = F.embedding(place, network.context(nodes))
+        embedded = F.embedding(inverse, network.embed(rows, nodes))  # (b, l, d); not [inverse]: its gradient is slow
+        contexts = F.embedding(inverse, network.context(nodes))
         return walk_cost(walks, embedded, contexts, network.context(false), window, self.negatives)
 
     def _rows(self, x: Inputs, nodes: Tensor) -> Tensor | None:
@@ -158,19 +158,19 @@ class Planetoid(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with torch.no_grad():
             parts = torch.split(torch.arange(x.shape[0]), _ROWS_AT_ONCE)
             best = torch.cat([self.network_(self._rows(x, part), part).argmax(dim=1) for part in parts])
-        found: NDArray[np.generic] = self.classes_[best.numpy()]
-        return found
+        predicted: NDArray[np.generic] = self.classes_[best.numpy()]
+        return predicted
 
     def _setting(self, name: str) -> float:
-        given: float | None = getattr(self, name)
-        return CHOSEN[self.variant][name] if given is None else given
+        value: float | None = getattr(self, name)
+        return VARIANT_DEFAULTS[self.variant][name] if value is None else value
 
     def _check_settings(self) -> None:
         if self.variant not in get_args(Variant):
             raise ValueError(f"variant is {self.variant!r}; choose from {', '.join(get_args(Variant))}")
-        least = {"dimensions": 1, "walk_length": 1, "window": 1, "negatives": 1, "batch_size": 1, "walks": 1}
-        least |= {"false_contexts": 1, "feature_gain": 0, "pretraining": 0, "steps": 0, "seed": 0}
-        for name, bound in least.items():
+        minimum = {"dimensions": 1, "walk_length": 1, "window": 1, "negatives": 1, "batch_size": 1, "walks": 1}
+        minimum |= {"false_contexts": 1, "feature_gain": 0, "pretraining": 0, "steps": 0, "seed": 0}
+        for name, bound in minimum.items():
             if getattr(self, name) is not None and getattr(self, name) < bound:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {bound}")
         if not 0 <= self.graph_share <= 1:
@@ -257,14 +257,14 @@ def label_cost(embedded: Tensor, contexts: Tensor, y: Tensor, negatives: float) 
     return _logistic(scores, same & ~torch.eye(len(y), dtype=torch.bool), scores, ~same, negatives)
 
 
-def _logistic(true: Tensor, of_true: Tensor, false: Tensor, of_false: Tensor, negatives: float) -> Tensor:
+def _logistic(true: Tensor, true_mask: Tensor, false: Tensor, false_mask: Tensor, negatives: float) -> Tensor:
     """Mean over the true scores and over the false ones, weighed 1 to `negatives`; the masks tell which ones count."""
-    return (_mean(F.softplus(-true), of_true) + negatives * _mean(F.softplus(false), of_false)) / (1 + negatives)
+    return (_mean(F.softplus(-true), true_mask) + negatives * _mean(F.softplus(false), false_mask)) / (1 + negatives)
 
 
-def _mean(costs: Tensor, counted: Tensor) -> Tensor:
+def _mean(costs: Tensor, mask: Tensor) -> Tensor:
     """Mean of the costs that count, 0 where none does."""
-    share = counted.expand_as(costs).to(costs.dtype)
+    share = mask.expand_as(costs).to(costs.dtype)
     return (costs * share).sum() / share.sum().clamp(min=1)
 
 

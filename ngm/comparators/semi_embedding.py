@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch.nn import functional as F
 
-from ngm.comparators.linear import Problem, check_numbers, read_problem, scaled
+from ngm.comparators.linear import TrainingSet, check_numbers, check_training_set, scaled
 from ngm.graph import Graph
 from ngm.networks.ffnn import FFNN
 from ngm.networks.tap import check_layer, tap
@@ -96,21 +96,21 @@ class SemiEmbedding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if any(not isinstance(width, Integral) or width < 1 for width in self.hidden):
             raise ValueError(f"hidden is {tuple(self.hidden)}; every width is a whole number of at least 1")
-        problem = read_problem(self, x, y, graph, needs_graph=self.alpha > 0)
+        data = check_training_set(self, x, y, graph, needs_graph=self.alpha > 0)
         pairs = None if self.alpha == 0 or graph is None else PairSampler(graph, self.seed)
         with seeded(self.seed):
             self.network_ = FFNN(
-                problem.x.shape[1],
-                len(problem.classes),
+                data.x.shape[1],
+                len(data.classes),
                 hidden=tuple(self.hidden),
                 dropout=self.dropout,
                 input_dropout=self.input_dropout,
             )
         check_layer(self.network_, self.layer)
         with seeded(self.seed, 1):
-            self._train(problem, pairs)
-        self.classes_ = problem.classes
-        self.transduction_ = self.predict(problem.x)
+            self._train(data, pairs)
+        self.classes_ = data.classes
+        self.transduction_ = self.predict(data.x)
         return self
 
     def predict(self, x: Inputs) -> NDArray[np.generic]:
@@ -125,20 +125,20 @@ class SemiEmbedding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted: NDArray[np.generic] = self.classes_[index.numpy()]
         return predicted
 
-    def _train(self, problem: Problem, pairs: PairSampler | None) -> None:
-        rows, targets = scaled(problem.x, self.unit_rows), torch.from_numpy(problem.targets)
-        labeled = np.flatnonzero(problem.labeled)
+    def _train(self, data: TrainingSet, pairs: PairSampler | None) -> None:
+        rows, targets = scaled(data.x, self.unit_rows), torch.from_numpy(data.targets)
+        labeled = np.flatnonzero(data.labeled)
         rng = np.random.default_rng([self.seed, 0])  # apart from that of the pairs: same labelled rows whatever alpha
-        adam = torch.optim.Adam(self.network_.parameters(), self.learning_rate, weight_decay=self.weight_decay)
+        optimizer = torch.optim.Adam(self.network_.parameters(), self.learning_rate, weight_decay=self.weight_decay)
         self.network_.train()
         for _ in range(self.steps):
-            few = len(labeled) <= self.batch_size
-            known = torch.from_numpy(labeled if few else rng.choice(labeled, self.batch_size, replace=False))
-            joined, apart = pairs.draw(self.batch_size) if pairs else (known.new_zeros(2, 0), known.new_zeros(2, 0))
-            nodes, place = torch.unique(torch.cat([known, joined.flatten(), apart.flatten()]), return_inverse=True)
-            logits, read = tap(self.network_, take_rows(rows, nodes), [self.layer] if pairs else [])
-            loss = F.cross_entropy(F.embedding(place[: len(known)], logits), targets[known])
+            use_all = len(labeled) <= self.batch_size
+            batch = torch.from_numpy(labeled if use_all else rng.choice(labeled, self.batch_size, replace=False))
+            joined, apart = pairs.draw(self.batch_size) if pairs else (batch.new_zeros(2, 0), batch.new_zeros(2, 0))
+            nodes, inverse = torch.unique(torch.cat([batch, joined.flatten(), apart.flatten()]), return_inverse=True)
+            logits, hidden = tap(self.network_, take_rows(rows, nodes), [self.layer] if pairs else [])
+            loss = F.cross_entropy(F.embedding(inverse[: len(batch)], logits), targets[batch])
             if pairs:
-                at = [part.view(2, -1) for part in place[len(known) :].split([joined.numel(), apart.numel()])]
-                loss = loss + self.alpha * embedding_loss(read[self.layer], at[0], at[1], self.margin)
-            optimizer_step(adam, loss)
+                pair_rows = [part.view(2, -1) for part in inverse[len(batch) :].split([joined.numel(), apart.numel()])]
+                loss = loss + self.alpha * embedding_loss(hidden[self.layer], pair_rows[0], pair_rows[1], self.margin)
+            optimizer_step(optimizer, loss)

@@ -17,16 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ngm.comparators.linear import (
     Floats,
-    best_class,
+    LinearDecisionMixin,
     check_numbers,
-    linear_scores,
+    check_training_set,
     minimize_smooth,
-    read_problem,
     scaled,
     squared_hinge_svm,
 )
@@ -38,7 +37,7 @@ _SHARPNESS = 3.0  # Chapelle and Zien's: exp(-3 f²) is close to the squared hin
 
 
 @dataclass(eq=False, repr=False)
-class TransductiveSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TransductiveSVM(LinearDecisionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Linear SVM whose boundary also keeps away from unlabelled rows; `graph` is accepted and not used.
 
     Args:
@@ -77,54 +76,46 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself, fitted.
         """
         check_numbers(self, positive=("c",), zero_or_more=("c_unlabeled",), whole=("anneal",))
-        problem = read_problem(self, x, y, graph)
-        rows = scaled(problem.x.astype(np.float64), self.unit_rows)
-        known, others = rows[problem.labeled], rows[~problem.labeled]
-        count = len(problem.classes) if len(problem.classes) > 2 else 1  # of two classes, one is minus the other
-        first = len(problem.classes) - count
-        solved = [self._one_class(known, problem.signs(k), others) for k in range(first, first + count)]
-        self.coef_ = np.stack([w for w, _ in solved])
-        self.intercept_ = np.array([b for _, b in solved])
-        self.classes_ = problem.classes
-        self.transduction_ = self.predict(problem.x)
+        data = check_training_set(self, x, y, graph)
+        rows = scaled(data.x.astype(np.float64), self.unit_rows)
+        labeled_rows, unlabeled_rows = rows[data.labeled], rows[~data.labeled]
+        solutions = [self._one_class(labeled_rows, data.signs(k), unlabeled_rows) for k in data.functions]
+        self.coef_ = np.stack([w for w, _ in solutions])
+        self.intercept_ = np.array([b for _, b in solutions])
+        self.classes_ = data.classes
+        self.transduction_ = self.predict(data.x)
         return self
 
-    def decision_function(self, x: Inputs) -> Floats:
-        """(n, C) value of each class's function; (n,) that of the second class where there are two."""
-        return linear_scores(self, x, self.unit_rows)
-
-    def predict(self, x: Inputs) -> NDArray[np.generic]:
-        """(n,) class of each row, whether it was there in `fit` or not."""
-        return best_class(self.decision_function(x), self.classes_)
-
     def _one_class(
-        self, known: Floats | sp.csr_matrix, signs: Floats, others: Floats | sp.csr_matrix
+        self, labeled: Floats | sp.csr_matrix, signs: Floats, unlabeled: Floats | sp.csr_matrix
     ) -> tuple[Floats, float]:
         """(w (d,), b) of one class against the rest."""
-        if self.c_unlabeled == 0 or others.shape[0] == 0:
-            return squared_hinge_svm(known, signs, self.c)
-        problem = BalancedTSVM(known, signs, others, self.c)
-        w: Floats = np.zeros(known.shape[1])
+        if self.c_unlabeled == 0 or unlabeled.shape[0] == 0:
+            return squared_hinge_svm(labeled, signs, self.c)
+        objective = BalancedTSVM(labeled, signs, unlabeled, self.c)
+        w: Floats = np.zeros(labeled.shape[1])
         for step in range(self.anneal):
             share = self.c_unlabeled * 2.0 ** (step + 1 - self.anneal)
-            w = minimize_smooth(lambda v, share=share: problem(v, share), w, _TOLERANCE)
-        return w, problem.bias(w)
+            w = minimize_smooth(lambda v, share=share: objective(v, share), w, _TOLERANCE)
+        return w, objective.bias(w)
 
 
 class BalancedTSVM:
     """The objective of one class against the rest, as a function of w alone: the constraint settles b.
 
     Args:
-        known: (l, d) labelled rows.
+        labeled: (l, d) labelled rows.
         signs: (l,) 1 or -1.
-        others: (u, d) unlabelled rows.
+        unlabeled: (u, d) unlabelled rows.
         c: Weight of the losses.
     """
 
-    def __init__(self, known: Floats | sp.csr_matrix, signs: Floats, others: Floats | sp.csr_matrix, c: float) -> None:
-        self.known, self.signs, self.others, self.c = known, signs, others, c
-        self.known_t, self.others_t = _transposed(known), _transposed(others)
-        self.center: Floats = np.asarray(others.mean(axis=0)).reshape(-1)  # (d,)
+    def __init__(
+        self, labeled: Floats | sp.csr_matrix, signs: Floats, unlabeled: Floats | sp.csr_matrix, c: float
+    ) -> None:
+        self.labeled, self.signs, self.unlabeled, self.c = labeled, signs, unlabeled, c
+        self.labeled_t, self.unlabeled_t = _transposed(labeled), _transposed(unlabeled)
+        self.center: Floats = np.asarray(unlabeled.mean(axis=0)).reshape(-1)  # (d,)
 
     def bias(self, w: Floats) -> float:
         """The b with which f averages over the unlabelled rows to the mean of the signs."""
@@ -133,14 +124,14 @@ class BalancedTSVM:
     def __call__(self, w: Floats, c_unlabeled: float) -> tuple[float, Floats]:
         """(value, gradient (d,)) at w."""
         bias = self.bias(w)
-        short = np.maximum(0, 1 - self.signs * (self.known @ w + bias))  # (l,)
-        f = self.others @ w + bias  # (u,)
-        weight = c_unlabeled * len(short) / len(f)
+        slack = np.maximum(0, 1 - self.signs * (self.labeled @ w + bias))  # (l,)
+        f = self.unlabeled @ w + bias  # (u,)
+        weight = c_unlabeled * len(slack) / len(f)
         inside = weight * np.exp(-_SHARPNESS * f * f)
-        value = w @ w / 2 + self.c * (short @ short + inside.sum())
-        slope, slope_others = -2 * self.c * self.signs * short, -2 * self.c * _SHARPNESS * f * inside
-        through_bias = slope.sum() + slope_others.sum()
-        gradient = w + self.known_t @ slope + self.others_t @ slope_others - through_bias * self.center
+        value = w @ w / 2 + self.c * (slack @ slack + inside.sum())
+        slope, slope_unlabeled = -2 * self.c * self.signs * slack, -2 * self.c * _SHARPNESS * f * inside
+        through_bias = slope.sum() + slope_unlabeled.sum()
+        gradient = w + self.labeled_t @ slope + self.unlabeled_t @ slope_unlabeled - through_bias * self.center
         return float(value), gradient
 
 

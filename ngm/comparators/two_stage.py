@@ -56,8 +56,10 @@ class TwoStage(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if encoded.task != "classes":
             raise ValueError("y has several columns; TwoStage takes one class per row, -1 where unlabelled")
         if graph is None or graph.num_nodes != num_rows(x):
-            given = "no graph" if graph is None else f"a graph of {graph.num_nodes} nodes"
-            raise ValueError(f"x has {num_rows(x)} rows and there is {given}; give graph= with a node per row of x")
+            graph_text = "no graph" if graph is None else f"a graph of {graph.num_nodes} nodes"
+            raise ValueError(
+                f"x has {num_rows(x)} rows and there is {graph_text}; give graph= with a node per row of x"
+            )
         self.classes_ = encoded.classes
         self.vectors_ = deepwalk(
             graph, self.dimensions, self.length, self.walks_per_node, self.window, self.seed, self.epochs

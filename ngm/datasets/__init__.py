@@ -46,35 +46,35 @@ class _Entry:
     load: Callable[[Progress | None], Dataset]
 
 
-def _placed(record: Record, files: tuple[DataFile, ...]) -> Record:
+def _with_place(record: Record, files: tuple[DataFile, ...]) -> Record:
     return replace(record, where=where(files))
 
 
 def _citations(name: Citations) -> _Entry:
-    record = partial(_placed, planetoid.RECORDS[name], planetoid.files(name))
+    record = partial(_with_place, planetoid.RECORDS[name], planetoid.files(name))
     return _Entry(record, partial(planetoid.planetoid, name))
 
 
 def _intents(name: intents.Name) -> _Entry:
-    return _Entry(lambda: _placed(intents.RECORDS[name], intents.files(name)), partial(intents.intents, name))
+    return _Entry(lambda: _with_place(intents.RECORDS[name], intents.files(name)), partial(intents.intents, name))
 
 
 def _graph(name: node_classification.Name) -> _Entry:
-    record = partial(_placed, node_classification.RECORDS[name], node_classification.files(name))
+    record = partial(_with_place, node_classification.RECORDS[name], node_classification.files(name))
     return _Entry(record, partial(node_classification.node_classification, name))
 
 
 def _texts(name: text_classification.Name) -> _Entry:
-    record = partial(_placed, text_classification.RECORDS[name], text_classification.files(name))
+    record = partial(_with_place, text_classification.RECORDS[name], text_classification.files(name))
     return _Entry(record, partial(text_classification.text_classification, name))
 
 
 _TABLE = {
     "acm": _graph("acm"),
-    "ag_news": _Entry(lambda: _placed(ag_news.record(), ag_news.files()), ag_news.ag_news),
+    "ag_news": _Entry(lambda: _with_place(ag_news.record(), ag_news.files()), ag_news.ag_news),
     "amazon_cs": _graph("amazon_cs"),
     "banking77": _texts("banking77"),
-    "blogcatalog": _Entry(partial(_placed, blogcatalog.RECORD, blogcatalog.FILES), blogcatalog.blogcatalog),
+    "blogcatalog": _Entry(partial(_with_place, blogcatalog.RECORD, blogcatalog.FILES), blogcatalog.blogcatalog),
     "citeseer": _citations("citeseer"),
     "clinc150": _intents("clinc150"),
     "clinc20": _intents("clinc20"),

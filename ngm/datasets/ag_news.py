@@ -4,7 +4,7 @@
 from 1 to 4, title, description. The text of an article is its title, a blank and its description as they stand:
 remains of HTML (`&lt;b&gt;`, `#36;`, `quot;`) and backslashes for line breaks are kept.
 
-Where `train.csv` is not at hand, `train_partial.csv` of the same form does, a part of it. Articles without a class
+Where `train.csv` is missing, `train_partial.csv`, a part of it, is read. Articles without a class
 come from `unlabeled_all.csv` or else `unlabeled.csv`: one quoted column with the text, or title and description in two.
 Those that are also among the training or test articles are left out. `classes.txt`, where it is there, has the name of
 a class per line. `ag_news` reads only files that it has checked by sha256, so neither that file nor
@@ -35,7 +35,7 @@ _SHA256 = {
 
 
 def ag_news(progress: Progress | None = None) -> Dataset:
-    """Loads AG News: all of it where it is on this machine or can be fetched, else the part that is at hand.
+    """Loads AG News: all of it where it is on this machine or can be fetched, else the part that is available.
 
     Args:
         progress: Called while files are fetched.
@@ -152,10 +152,10 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield row, fields
     except csv.Error as error:
         raise ValueError(
-            f"{path}, row {row + 1}, is no row of CSV ({error}); quote each column and double quotes within"
+            f"{path}, row {row + 1}, is not a row of CSV ({error}); quote each column and double quotes within"
         ) from None
 
 
 def _letters(text: str) -> str:
-    """The text without its blanks, by which copies are told."""
+    """The text without its blanks, by which copies are found."""
     return text.replace(" ", "")

@@ -21,14 +21,14 @@ class Dataset:
         name: What `ngm.datasets.load` knows it by.
         x: (n, d) float32 inputs, a row per node; sparse rows where most entries are 0. Adjacency rows where the data
             has no features. A list of n strings where the examples are texts. See `rows` and `texts`.
-        y: (n,) int64 true class of every node, for training and for scoring; -1 where nobody knows it. Where a node
+        y: (n,) int64 true class of every node, for training and for scoring; -1 where unknown. Where a node
             may have several labels, (n, L) zeros and ones.
         graph: Graph on the n nodes, or None where the data has none of its own.
         train: (t,) int64 ids of the nodes whose labels may be shown to a learner.
         validation: (v,) int64 ids of the nodes to choose settings on; may be empty.
         test: (s,) int64 ids of the nodes to score; each has a label.
         classes: Name of each class, in the order of the numbers in `y`.
-        note: What has to be said beside results on it, such as how much of the official data was at hand; or "".
+        note: What has to be said beside results on it, such as how much of the official data is available; or "".
     """
 
     name: str
@@ -68,7 +68,7 @@ class Record:
         num_classes: Number of classes.
         license: Terms of use as its origin states them.
         origin: Where it comes from.
-        where: "embedded", "found in $NGM_DATA", "cached at ..." or "not here yet".
+        where: "embedded", "found in $NGM_DATA", "cached at ..." or "not fetched".
     """
 
     name: str
@@ -78,7 +78,7 @@ class Record:
     num_classes: int
     license: str
     origin: str
-    where: str = "not here yet"
+    where: str = "not fetched"
 
 
 def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
@@ -88,11 +88,11 @@ def few_labels(y: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]
     [-1, 0, -1, 1, -1]
     """
     rng = np.random.default_rng(seed)
-    y_few = np.full(len(y), -1)
+    y_visible = np.full(len(y), -1)
     for label in np.unique(y):
         rows = rng.choice(np.flatnonzero(y == label), size=count, replace=False)
-        y_few[rows] = label
-    return y_few
+        y_visible[rows] = label
+    return y_visible
 
 
 def few_label_split(

@@ -84,7 +84,7 @@ def files(name: Name) -> tuple[DataFile, ...]:
 
 
 def read(folder: Path, name: str = "intents", note: str = "") -> Dataset:
-    """Reads `train.tsv`, `val.tsv` and `test.tsv`, whatever their hashes: messages of one's own, say.
+    """Reads `train.tsv`, `val.tsv` and `test.tsv`, whatever their hashes, such as custom messages.
 
     Args:
         folder: Where they are; label, tab and text in each line.
@@ -98,20 +98,20 @@ def read(folder: Path, name: str = "intents", note: str = "") -> Dataset:
     return _joined(name, paths, [_lines(path) for path in paths], note)
 
 
-def read_json(file: Path, name: str = "clinc150", keep: tuple[str, ...] | None = None, note: str = "") -> Dataset:
+def read_json(file: Path, name: str = "clinc150", classes: tuple[str, ...] | None = None, note: str = "") -> Dataset:
     """Reads the file of CLINC150: lists "train", "val" and "test" of pairs [text, intent].
 
     Args:
         file: Where it is.
         name: For messages.
-        keep: The intents to keep; all where None.
+        classes: The intents to keep; all where None.
         note: See `Dataset`.
     """
     content = decoded(file)
     try:
         lists = json.loads(content)
         pairs_by_part = [
-            [(text, label) for text, label in lists[part] if keep is None or label in keep] for part in _PARTS
+            [(text, label) for text, label in lists[part] if classes is None or label in classes] for part in _PARTS
         ]
         if not all(isinstance(field, str) for pairs in pairs_by_part for pair in pairs for field in pair):
             raise TypeError("a text or an intent is no string")

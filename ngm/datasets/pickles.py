@@ -77,7 +77,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> object:
         if (module, name) not in _STAND_INS:
-            names = ", ".join(".".join(admitted) for admitted in _STAND_INS)
+            names = ", ".join(".".join(name) for name in _STAND_INS)
             raise pickle.UnpicklingError(f"refused {module}.{name}; only these are admitted: {names}")
         return _STAND_INS[module, name]
 

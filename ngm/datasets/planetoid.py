@@ -166,7 +166,7 @@ def _test_index(path: Path, count: int) -> NDArray[np.int64]:
     if len(test) != count or len(np.unique(test)) != count:
         raise ValueError(
             f"{path} names {len(np.unique(test))} nodes in {len(test)} lines for {count} test rows; "
-            "each row needs a line and a node of its own"
+            "each row needs its own line and node"
         )
     return test
 

@@ -180,8 +180,8 @@ def _best_argument_against(diagnosis: Diagnosis) -> str:
         )
     if held_out is not None and held_out.beyond.high >= MIN_BEYOND_CHANCE and held_out.with_x is not None:
         return (
-            f"x tells the classes of {held_out.with_x.alone.value:.0%} of held-out nodes, and its predictions at the "
-            "two ends of an edge agree no more than by chance"
+            f"x predicts the classes of {held_out.with_x.alone.value:.0%} of held-out nodes, and its predictions at "
+            "the two ends of an edge agree no more than by chance"
         )
     return _held_out_text(diagnosis)
 
@@ -279,7 +279,7 @@ def _structure_advice(diagnosis: Diagnosis) -> Iterator[str]:
         )
     if weights.at_floor >= MIN_AT_FLOOR:
         yield (
-            f"{weights.at_floor:.0%} of the edges have a weight of (nearly) 0: these nodes are like no other; look at "
+            f"{weights.at_floor:.0%} of the edges have a weight of (nearly) 0: these nodes resemble no other; look at "
             "their inputs, or use a smaller k"
         )
     elif weights.top_share >= MIN_TOP_WEIGHT and diagnosis.num_edges >= 100:

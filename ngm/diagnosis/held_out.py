@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
@@ -130,16 +129,8 @@ class _Spreader:
     ) -> NDArray[np.float32]:
         """(n, C) of Eq. 2; `prior` is (C,) or (n, C)."""
         equation = system(self.weight, labeled, self.reached(labeled), MU1, mu3)
-        constant = equation.label_share[:, None] * values.toarray() + equation.prior_share[:, None] * prior
-        start = np.broadcast_to(prior, constant.shape).copy()
-        start[equation.fixed] = constant[equation.fixed]
-        solution = solve(
-            equation.shares,
-            torch.from_numpy(constant),
-            torch.from_numpy(start),
-            solver="conjugate_gradient",
-            tolerance=_TOLERANCE,
-        )
+        anchor, start = equation.anchor_and_start(values, prior)
+        solution = solve(equation.shares, anchor, start, solver="conjugate_gradient", tolerance=_TOLERANCE)
         result: NDArray[np.float32] = solution.values.clamp_(0, 1).numpy()
         return result
 

@@ -23,25 +23,27 @@ def code_digest(module: str | None = None, package: Path = PACKAGE) -> str:
         package: Where the modules are.
     """
     files = _files(package)
-    seen, left = set[str](), [module] if module else list(files)
+    visited, pending = set[str](), [module] if module else list(files)
     digests = []
-    while left:
-        name = left.pop()
-        if name not in seen:
-            seen.add(name)
+    while pending:
+        name = pending.pop()
+        if name not in visited:
+            visited.add(name)
             code, imports = _read(files[name])
             digests.append(hashlib.sha256(code.encode()).digest())
-            left += [next(known for known in names if known in files) for names in imports if set(names) & set(files)]
+            pending += [
+                next(module for module in names if module in files) for names in imports if set(names) & set(files)
+            ]
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:12]
 
 
 def _files(package: Path) -> dict[str, Path]:
     """The file of every module by its name."""
-    found = {}
+    files = {}
     for file in package.rglob("*.py"):
         parts = file.relative_to(package.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return files
 
 
 @cache

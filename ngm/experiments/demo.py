@@ -84,16 +84,16 @@ def run(
     without_graph = NGMClassifier(recipe="paper", alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=EPOCHS * batches)
     comparisons = []
     for count in labels_per_class:
-        plain, before = _measure("FFNN", without_graph, data, graph, count, seeds, on_fit)
-        joined, after = _measure("NGM-FFNN", with_graph, data, graph, count, seeds, on_fit)
-        scores = {"with_graph": after, "without_graph": before}
-        comparisons.append(Comparison(count, plain, joined, scores, len(data.y[data.test])))
-    shown = comparisons[min(1, len(comparisons) - 1)]
-    y = few_labels(data.y[data.train], shown.labels_per_class + _VALIDATED, seed=0)
-    share = _VALIDATED / (shown.labels_per_class + _VALIDATED)
-    kept = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
-    kept.run_writer = RunWriter(metrics={"control": _control(shown)})
-    kept.fit(data.x[data.train], y, graph=graph)
+        row_without_graph, scores_without_graph = _measure("FFNN", without_graph, data, graph, count, seeds, on_fit)
+        row_with_graph, scores_with_graph = _measure("NGM-FFNN", with_graph, data, graph, count, seeds, on_fit)
+        scores = {"with_graph": scores_with_graph, "without_graph": scores_without_graph}
+        comparisons.append(Comparison(count, row_without_graph, row_with_graph, scores, len(data.y[data.test])))
+    chosen = comparisons[min(1, len(comparisons) - 1)]
+    y = few_labels(data.y[data.train], chosen.labels_per_class + _VALIDATED, seed=0)
+    share = _VALIDATED / (chosen.labels_per_class + _VALIDATED)
+    estimator = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
+    estimator.run_writer = RunWriter(metrics={"control": _control(chosen)})
+    estimator.fit(data.x[data.train], y, graph=graph)
     on_fit()
     return Demo(comparisons, graph, folder)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a command lists its experiments without loading them
     from ngm.experiments.scores import Scores
-    from ngm.experiments.table import Table
+    from ngm.experiments.table import ResultTable
     from ngm.io.fetch import Progress
 
 
@@ -45,7 +45,7 @@ class Plan:
     """
 
     total: int
-    run: Callable[[Progress | None, Callable[[str], None], Scores], Table]
+    run: Callable[[Progress | None, Callable[[str], None], Scores], ResultTable]
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from ngm.experiments.table import Row, Table
+from ngm.experiments.table import ResultTable, Row
 from ngm.io.files import file_written_whole
 
 FORMATS = (".svg", ".png", ".pdf")
-_LOOKS = {
+_STYLES = {
     "FFNN": ("#8a8f98", "o"),
     "tiny CNN": ("#8a8f98", "o"),
     "NGM-FFNN": ("#2a78d6", "s"),
     "tiny CNN + cuts": ("#3a9d5d", "^"),
     "NGM (ours)": ("#d1495b", "D"),
 }
-_OTHERS = (("#3a9d5d", "^"), ("#7b4fb5", "v"), ("#c98a1b", "P"))
+_OTHER_STYLES = (("#3a9d5d", "^"), ("#7b4fb5", "v"), ("#c98a1b", "P"))
 
 
-def draw(table: Table, file: Path) -> None:
+def draw(table: ResultTable, file: Path) -> None:
     """Draws a table whose rows vary the number of labels: a line per method, bars of one standard deviation.
 
     Args:
@@ -33,10 +33,10 @@ def draw(table: Table, file: Path) -> None:
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    others = iter(_OTHERS)
+    other_styles = iter(_OTHER_STYLES)
     for method in dict.fromkeys(row.method for row in table.rows):
         rows = [row for row in table.rows if row.method == method]
-        color, marker = _LOOKS.get(method) or next(others, ("#000000", "x"))
+        color, marker = _STYLES.get(method) or next(other_styles, ("#000000", "x"))
         counts, means = [row.labels or 0 for row in rows], [row.mean for row in rows]
         axes.errorbar(
             counts, means, yerr=[row.std for row in rows], color=color, marker=marker, capsize=3, label=method

@@ -48,7 +48,7 @@ class Scores:
     """
 
     file: Path | None = None
-    _known: dict[str, Score] = field(default_factory=dict)
+    _cache: dict[str, Score] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file is None or not self.file.exists():
@@ -60,37 +60,37 @@ class Scores:
         for number, line in enumerate(complete.splitlines(), start=1):
             try:
                 entry = cast("dict[str, JSON]", json.loads(line))
-                of, score = cast("dict[str, JSON]", entry["of"]), cast("dict[str, JSON]", entry["score"])
-                self._known[_key(of)] = Score(**score)  # type: ignore[arg-type]
+                key_fields, score = cast("dict[str, JSON]", entry["of"]), cast("dict[str, JSON]", entry["score"])
+                self._cache[_key(key_fields)] = Score(**score)  # type: ignore[arg-type]
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(
                     f"line {number} of {self.file} is not a score ({error}); give a file that this command wrote, or a "
                     "new name"
                 ) from None
 
-    def get(self, of: Mapping[str, JSON], cell: Measurable, seed: int) -> Score:
+    def get(self, key_fields: Mapping[str, JSON], cell: Measurable, seed: int) -> Score:
         """The score that is known of this, or a new one, which is kept.
 
         Args:
-            of: What tells it from others: table, method, setting, seed, version.
+            key_fields: What tells it from others: table, method, setting, seed, version.
             cell: Gives (value, chosen settings) for a seed.
             seed: Which.
         """
-        key = _key(of)
-        if key not in self._known:
+        key = _key(key_fields)
+        if key not in self._cache:
             cell.prepare()
             started = time.perf_counter()
             value, chosen = cell.score(seed)
             metrics = dict(value) if isinstance(value, Mapping) else {}
             main_value = next(iter(value.values())) if isinstance(value, Mapping) else value
-            self._known[key] = Score(main_value, time.perf_counter() - started, chosen, metrics)
+            self._cache[key] = Score(main_value, time.perf_counter() - started, chosen, metrics)
             if self.file is not None:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 with self.file.open("a", encoding="utf-8") as stream:
-                    score = self._known[key]
-                    stream.write(json.dumps({"of": dict(of), "score": vars(score)}) + "\n")
-        return self._known[key]
+                    score = self._cache[key]
+                    stream.write(json.dumps({"of": dict(key_fields), "score": vars(score)}) + "\n")
+        return self._cache[key]
 
 
-def _key(of: Mapping[str, JSON]) -> str:
-    return json.dumps(dict(of), sort_keys=True)
+def _key(key_fields: Mapping[str, JSON]) -> str:
+    return json.dumps(dict(key_fields), sort_keys=True)

@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A reproduced table: its rows, and what a reader must know to compare them."""
 
     name: str

@@ -26,7 +26,7 @@ _COMMAS = re.compile(r"[+-]?([0-9]+,[0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+([.][0-9]*
 
 
 @dataclass(frozen=True)
-class Column:
+class FeatureColumn:
     """What a column was in training.
 
     Args:
@@ -61,17 +61,19 @@ class Column:
         one_hot = np.zeros((len(values), len(self.categories)))
         known_rows = np.flatnonzero(codes >= 0)
         one_hot[known_rows, codes[known_rows]] = 1
-        none = f"they are none of its {len(self.categories):,} categories"
+        consequence = f"they are none of its {len(self.categories):,} categories"
         reasons = {-1: f"have a value in {self.name!r} that no training row has", -2: f"have no value in {self.name!r}"}
-        issues = [RowIssue(np.flatnonzero(codes == mark) + first, reason, none) for mark, reason in reasons.items()]
-        return one_hot, [some for some in issues if len(some.rows)]
+        issues = [
+            RowIssue(np.flatnonzero(codes == mark) + first, reason, consequence) for mark, reason in reasons.items()
+        ]
+        return one_hot, [issue for issue in issues if len(issue.rows)]
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Columns side by side, in the order in which they were named."""
 
-    parts: list[Column]
+    parts: list[FeatureColumn]
 
     @classmethod
     def fit(cls, table: Table, names: Sequence[str]) -> Columns:
@@ -110,36 +112,36 @@ class Columns:
     @classmethod
     def from_json(cls, content: Mapping[str, JSON], arrays: Mapping[str, Tensor]) -> Columns:
         """Takes back what was kept."""
-        return cls([Column(**part) for part in cast("list[dict[str, JSON]]", content["columns"])])  # type: ignore[arg-type]
+        return cls([FeatureColumn(**part) for part in cast("list[dict[str, JSON]]", content["columns"])])  # type: ignore[arg-type]
 
 
-def _fit_column(table: Table, name: str) -> Column:
+def _fit_column(table: Table, name: str) -> FeatureColumn:
     values = table.column(name)
     present = [value for value in values.tolist() if value is not None]
     if values.dtype.kind in "OUT" and present and all(isinstance(value, str) for value in present):
         _check_stray(table, name, values.tolist())
-        return Column(name, "text", categories=_categories(table, name, present))
+        return FeatureColumn(name, "text", categories=_categories(table, name, present))
     numbers = _numbers(table, name, 0)
     if values.dtype.kind == "O":
-        return Column(name, "numbers", width=numbers.shape[1])
+        return FeatureColumn(name, "numbers", width=numbers.shape[1])
     deviation = float(numbers.std())
     if not deviation:
         message = (
             f"column {name!r} of {table.name} has {values[0]} in all rows, so it carries no information; leave it out"
         )
         warnings.warn(message, UserWarning, stacklevel=5)
-    return Column(name, "number", float(numbers.mean()), deviation or 1.0)
+    return FeatureColumn(name, "number", float(numbers.mean()), deviation or 1.0)
 
 
 def _check_stray(table: Table, name: str, values: Sequence[str | None]) -> None:
-    """Refuses a column of numbers that is a column of texts for the sake of a few; 007 is no number."""
+    """Refuses a column of numbers in which a few entries are texts; 007 is not a number."""
     texts = {row: value.strip() for row, value in enumerate(values) if value is not None}
     stray = [row for row, value in texts.items() if not _NUMBER.fullmatch(value)]
     num_texts = sum(not _COMMAS.fullmatch(texts[row]) for row in stray)
     if stray and len(texts) - num_texts >= _MOSTLY * len(texts):
         raise ValueError(
             f"column {name!r} of {table.name} holds {_short(values[stray[0]])} in row {stray[0]}, which is not a "
-            "number; mend it, or leave the column out"
+            "number; correct it, or leave the column out"
         )
 
 
@@ -153,7 +155,7 @@ def _categories(table: Table, name: str, present: list[str]) -> list[str]:
     return different
 
 
-def _numbers(table: Table, name: str, first: int, trained: Column | None = None) -> NDArray[np.float64]:
+def _numbers(table: Table, name: str, first: int, trained: FeatureColumn | None = None) -> NDArray[np.float64]:
     """(n, 1) numbers, or (n, d) where the column holds lists; as in training, if that is known."""
     values = table.column(name)
     items = [v.tolist() if isinstance(v, np.ndarray) else v for v in values.tolist()]
@@ -181,8 +183,10 @@ def _missing_error(table: Table, name: str, kind: str, rows: NDArray[np.int64]) 
     )
 
 
-def _not_a_number_error(table: Table, name: str, items: list[object], first: int, trained: Column | None) -> ValueError:
-    """The error for a value that is not of the kind or width wanted."""
+def _not_a_number_error(
+    table: Table, name: str, items: list[object], first: int, trained: FeatureColumn | None
+) -> ValueError:
+    """The error for a value of another kind or width than expected."""
     width = _width(items[0]) if trained is None else 0 if trained.holds == "number" else trained.width
     row = next((row for row, value in enumerate(items) if _width(value) < 0 or _width(value) != width), 0)
     expected, remedy = "a number or a list of numbers as long as the others", "choose another"

@@ -55,15 +55,17 @@ class FeatureRows:
         return self.x
 
 
-def format_issue(count: int, total: int, first: list[object], item_name: str, have: str, consequence: str) -> str:
+def format_issue(count: int, total: int, first: list[object], item_name: str, condition: str, consequence: str) -> str:
     """Formats an issue, with the first three rows by number or name.
 
     >>> format_issue(4, 9, [2, 3, 5, 7], "rows", "have no word", "they are zeros")
     '4 of 9 rows have no word (rows 2, 3, 5, ...); they are zeros'
     """
-    listed = ", ".join(str(row) for row in first[:3]) + (", ..." if count > 3 else "")
+    row_list = ", ".join(str(row) for row in first[:3]) + (", ..." if count > 3 else "")
     name = "node" if item_name == "nodes" else "row"
-    return f"{count:,} of {total:,} {item_name} {have} ({name}{'s' if count > 1 else ''} {listed}); {consequence}"
+    return (
+        f"{count:,} of {total:,} {item_name} {condition} ({name}{'s' if count > 1 else ''} {row_list}); {consequence}"
+    )
 
 
 def empty_rows(x: sp.csr_array | NDArray[np.float32]) -> NDArray[np.int64]:

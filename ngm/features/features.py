@@ -15,7 +15,7 @@ from ngm.features.columns import Columns
 from ngm.features.feature_rows import FeatureRows, X
 from ngm.features.node_inputs import Nodes
 from ngm.features.text_vectors import TextVectors
-from ngm.features.tfidf import Words
+from ngm.features.tfidf import TfidfColumns
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
 from ngm.io.table_columns import column_texts
@@ -150,7 +150,7 @@ class Features:
         if read == "text":
             part: FeaturePart = Strings(tuple(text))
         else:
-            part = Words.fit(rows, text) if read == "words" else Columns.fit(rows, columns)
+            part = TfidfColumns.fit(rows, text) if read == "words" else Columns.fit(rows, columns)
         return cls(read, part), part.read(rows).warn()
 
     @property
@@ -229,7 +229,7 @@ class Features:
 
 _OPENED: dict[Read, Callable[[Mapping[str, JSON], Mapping[str, Tensor]], FeaturePart]] = {
     "text": Strings.from_json,
-    "words": Words.from_json,
+    "words": TfidfColumns.from_json,
     "vectors": TextVectors.from_json,
     "columns": Columns.from_json,
     "graph": Nodes.from_json,

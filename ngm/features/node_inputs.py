@@ -29,7 +29,11 @@ from ngm.io.tables.stream import Holds
 Rows: TypeAlias = "NDArray[np.float32] | sp.csr_array"
 _MAX_ADJACENCY_NODES = 10_000  # nodes up to which adjacency rows are the default
 _WIDTH, _MAX_CLUSTERS = 128, 64
-_KEEP, _RESTART, _SCALE = 32, 0.3, 10.0  # of identities; chances are small numbers, and a network likes larger ones
+_MAX_IDENTITIES, _RESTART, _SCALE = (
+    32,
+    0.3,
+    10.0,
+)  # of identities; chances are small numbers, and a network likes larger ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +130,7 @@ class Nodes:
         if self.how == "rows":
             return adjacency_rows(rows)
         if self.how == "identities":
-            return from_links(rows, self.x, keep=_KEEP, scale=1 - _RESTART)
+            return from_links(rows, self.x, keep=_MAX_IDENTITIES, scale=1 - _RESTART)
         return from_links(rows, self.x)
 
     @cached_property
@@ -199,7 +203,7 @@ def _inputs(graph: Graph, how: How, seed: int) -> Rows:
         return node2vec(graph, min(_WIDTH, n), seed=seed)
     if how == "clusters":
         return clusters(graph, min(n, max(2, min(_MAX_CLUSTERS, round(sqrt(n))))), "similarity", seed=seed)
-    return sp.csr_array(identities(graph, _KEEP, _RESTART) * np.float32(_SCALE))
+    return sp.csr_array(identities(graph, _MAX_IDENTITIES, _RESTART) * np.float32(_SCALE))
 
 
 def _plain_ids(ids: NDArray[np.generic]) -> NDArray[np.generic]:

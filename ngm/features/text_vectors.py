@@ -24,7 +24,7 @@ from ngm.text.words import tfidf_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class StoredEncoder:
     """An encoder as a run folder keeps it; it is opened when the first text is read.
 
     Args:
@@ -38,7 +38,7 @@ class Description:
     width: int
 
     @classmethod
-    def of(cls, encoder: Encoder) -> Description:
+    def of(cls, encoder: Encoder) -> StoredEncoder:
         """Of an encoder that is open already."""
         description = cls(encoder.as_json(), encoder.arrays(), encoder.width)
         description.__dict__["encoder"] = encoder  # the value of the cached property
@@ -65,12 +65,12 @@ class TextVectors:
     """
 
     names: tuple[str, ...]
-    encoders: tuple[Description, ...]
+    encoders: tuple[StoredEncoder, ...]
 
     @classmethod
     def fit(cls, names: Sequence[str], encoders: Sequence[Encoder]) -> TextVectors:
         """Takes encoders that are ready."""
-        return cls(tuple(names), tuple(map(Description.of, encoders)))
+        return cls(tuple(names), tuple(map(StoredEncoder.of, encoders)))
 
     @property
     def width(self) -> int:
@@ -92,8 +92,8 @@ class TextVectors:
         """
         texts = column_texts(table, self.names)
         x = np.concatenate([part.encoder.encode(texts, progress) for part in self.encoders], axis=1)
-        silent = empty_rows(x)
-        return FeatureRows(x, [RowIssue(silent + first, "have no known word", NO_INPUT)] if len(silent) else [])
+        empty = empty_rows(x)
+        return FeatureRows(x, [RowIssue(empty + first, "have no known word", NO_INPUT)] if len(empty) else [])
 
     def views(self, x: NDArray[np.float32], texts: Sequence[str]) -> dict[str, NDArray[np.float32] | sp.csr_array]:
         """What teachers look at beside x: the vectors of the first encoder by themselves, and all words of a text.
@@ -125,7 +125,7 @@ class TextVectors:
         for i, encoder in enumerate(cast("list[dict[str, JSON]]", content["encoders"])):
             encoder_arrays = {n.removeprefix(f"{i}."): a.numpy() for n, a in arrays.items() if n.startswith(f"{i}.")}
             parts.append(
-                Description(
+                StoredEncoder(
                     {k: v for k, v in encoder.items() if k != "width"}, encoder_arrays, cast(int, encoder["width"])
                 )
             )

@@ -25,7 +25,7 @@ MAX_WORDS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class TfidfColumns:
     """Weighs words as `ngm.text.tfidf_rows` does, new texts by how rare a word was in the training texts.
 
     Args:
@@ -39,7 +39,7 @@ class Words:
     idf: NDArray[np.float32]
 
     @classmethod
-    def fit(cls, table: Table, names: Sequence[str]) -> Words:
+    def fit(cls, table: Table, names: Sequence[str]) -> TfidfColumns:
         """Takes the words of all texts, of more than `MAX_WORDS` the most frequent."""
         texts = column_texts(table, names)
         if not any(words_of(text) for text in texts):
@@ -79,7 +79,7 @@ class Words:
         return {"idf": torch.from_numpy(self.idf)}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, JSON], arrays: Mapping[str, Tensor]) -> Words:
+    def from_json(cls, content: Mapping[str, JSON], arrays: Mapping[str, Tensor]) -> TfidfColumns:
         """Takes back what was kept."""
         vocabulary, idf = cast("list[str]", content["vocabulary"]), arrays["idf"].numpy()
         if len(vocabulary) != len(idf):

@@ -112,7 +112,7 @@ def concat(*parts: ArrayLike | Tensor | sp.csr_array, scale: Sequence[float] | N
     [[1.0, 0.0, 50.0], [0.0, 1.0, 60.0]]
     """
     if not parts:
-        raise ValueError("concat was given nothing; give at least one array with a row per node")
+        raise ValueError("concat needs at least one array with a row per node")
     if scale is not None and len(scale) != len(parts):
         raise ValueError(f"scale has {len(scale)} factors, but there are {len(parts)} parts; give one for each")
     tables = [as_table(part, f"part {i}") for i, part in enumerate(parts)]

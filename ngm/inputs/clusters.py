@@ -53,7 +53,7 @@ def clusters(
         raise ValueError(f"kind is {kind!r}; choose 'one_hot' or 'similarity'")
     if not 1 <= k <= n:
         raise ValueError(f"k is {k} and the graph has {n} nodes; give at least 1 cluster and at most one per node")
-    table = _spectral(graph, k, seed) if vectors is None else _given(vectors, n)
+    table = _spectral(graph, k, seed) if vectors is None else _check_vectors(vectors, n)
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     method = KMeans(k, n_init=4, random_state=seed)
     if n > _LARGE:
@@ -81,7 +81,7 @@ def _spectral(graph: Graph, k: int, seed: int) -> NDArray[np.float32]:
     return np.asarray(left, dtype=np.float32)
 
 
-def _given(vectors: ArrayLike | Tensor, num_nodes: int) -> NDArray[np.float32]:
+def _check_vectors(vectors: ArrayLike | Tensor, num_nodes: int) -> NDArray[np.float32]:
     if sp.issparse(vectors):
         raise ValueError("vectors is sparse; give dense node vectors, (n, d)")
     table = np.asarray(as_table(vectors, "vectors"), dtype=np.float32)

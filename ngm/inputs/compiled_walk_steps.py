@@ -68,24 +68,16 @@ def _joined(offsets: Ints, neighbors: NDArray[np.int32], a: np.int64, b: np.int6
 
 
 @_compiled
-def first_order(
-    walks: Ints,
-    streams: Draws,
-    start: int,
-    stop: int,
-    offsets: Ints,
-    neighbors: NDArray[np.int32],
-    ends: NDArray[np.uint32],
-    guide: NDArray[np.int32],
-) -> None:
+def first_order(walks: Ints, streams: Draws, start: int, stop: int, layout: Layout) -> None:
     """Fills rows `start` to `stop` of walks (b, length + 1), whose first column is there."""
+    offsets, neighbors, ends, guide = layout
     for low in range(start, stop, _BLOCK):
         for step in range(walks.shape[1] - 1):
             for i in range(low, min(low + _BLOCK, stop)):
-                at = walks[i, step]
-                first, degree = offsets[at], offsets[at + 1] - offsets[at]
+                node = walks[i, step]
+                first, degree = offsets[node], offsets[node + 1] - offsets[node]
                 if degree == 0:
-                    walks[i, step + 1] = at
+                    walks[i, step + 1] = node
                     continue
                 streams[i] += _GOLDEN
                 walks[i, step + 1] = neighbors[_entry(_mix(streams[i]), first, degree, ends, guide)]
@@ -97,38 +89,40 @@ def second_order(
     streams: Draws,
     start: int,
     stop: int,
-    offsets: Ints,
-    neighbors: NDArray[np.int32],
-    ends: NDArray[np.uint32],
-    guide: NDArray[np.int32],
-    back: np.uint64,
-    near: np.uint64,
-    far: np.uint64,
+    layout: Layout,
+    return_threshold: np.uint64,
+    near_threshold: np.uint64,
+    far_threshold: np.uint64,
     symmetric: bool,
 ) -> None:
-    """The same, where a proposal is taken if its coin is below `back`, `near` or `far`, as the node is."""
-    sure, hopeless = min(near, far), max(near, far)  # coins that decide without a search in a row
+    """The same, where a proposal is taken if its coin is below the threshold of its kind of node."""
+    offsets, neighbors, ends, guide = layout
+    # coins that decide without a search in a row
+    accept_below, reject_from = min(near_threshold, far_threshold), max(near_threshold, far_threshold)
     for low in range(start, stop, _BLOCK):
         for step in range(walks.shape[1] - 1):
             for i in range(low, min(low + _BLOCK, stop)):
-                at, before = walks[i, step], walks[i, max(step - 1, 0)]
-                first, degree = offsets[at], offsets[at + 1] - offsets[at]
-                to = at
+                node, previous = walks[i, step], walks[i, max(step - 1, 0)]
+                first, degree = offsets[node], offsets[node + 1] - offsets[node]
+                proposal = node
                 while degree > 0:
                     streams[i] += _GOLDEN
                     draw = _mix(streams[i])
-                    to = neighbors[_entry(draw, first, degree, ends, guide)]
+                    proposal = neighbors[_entry(draw, first, degree, ends, guide)]
                     coin = draw & _COIN
                     if step == 0:
                         break
-                    if to == before:
-                        below = back
-                    elif coin < sure or coin >= hopeless:
-                        below = sure
-                    elif symmetric and offsets[to + 1] - offsets[to] < offsets[before + 1] - offsets[before]:
-                        below = near if _joined(offsets, neighbors, to, before) else far
+                    if proposal == previous:
+                        threshold = return_threshold
+                    elif coin < accept_below or coin >= reject_from:
+                        threshold = accept_below
+                    elif (
+                        symmetric
+                        and offsets[proposal + 1] - offsets[proposal] < offsets[previous + 1] - offsets[previous]
+                    ):
+                        threshold = near_threshold if _joined(offsets, neighbors, proposal, previous) else far_threshold
                     else:
-                        below = near if _joined(offsets, neighbors, before, to) else far
-                    if coin < below:
+                        threshold = near_threshold if _joined(offsets, neighbors, previous, proposal) else far_threshold
+                    if coin < threshold:
                         break
-                walks[i, step + 1] = to
+                walks[i, step + 1] = proposal

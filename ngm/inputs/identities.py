@@ -38,7 +38,7 @@ def identities(
         keep: The most entries in a row. What is dropped on the way is gone, so a row adds up to at most 1.
         restart: Chance to stop before each step, above 0 and at most 1. Small looks far, large stays near.
         steps: The most steps that an identity travels. A share (1 - restart)^steps of it would have gone further.
-        width: Folds the n columns into so many: each node shares a column, by chance, with the same number of others.
+        width: Number of columns into which the n columns are folded at random, as evenly as possible.
         seed: Of the folding.
         influence: On directed graphs, whose identity reaches whom: "source" that of an edge's source its target,
             "target" the other way, "both" both ways.
@@ -57,16 +57,18 @@ def identities(
     total = np.asarray(weight.sum(axis=1, dtype=np.float64)).ravel()
     alone = total == 0  # such a node keeps its identity whole: every walk from it ends there
     factor = np.divide(1 - restart, total, out=np.zeros_like(total), where=~alone)
-    own = sp.diags_array(np.where(alone, 1, restart), format="csr", dtype=np.float32)
-    taken = sp.csr_matrix(sp.hstack([scale_rows(weight, factor), own], format="csr", dtype=np.float32))  # (n, 2n)
-    taken.eliminate_zeros()  # of edges of weight 0, and of all edges where restart is 1
-    whole = sp.eye_array(n, dtype=np.float32, format="csr")
-    rows = whole
+    restart_weight = sp.diags_array(np.where(alone, 1, restart), format="csr", dtype=np.float32)
+    step_weight = sp.csr_matrix(
+        sp.hstack([scale_rows(weight, factor), restart_weight], format="csr", dtype=np.float32)
+    )  # (n, 2n)
+    step_weight.eliminate_zeros()  # of edges of weight 0, and of all edges where restart is 1
+    identity = sp.eye_array(n, dtype=np.float32, format="csr")
+    rows = identity
     for step in range(1, steps + 1):
-        after = _strongest_of_product(taken, sp.csr_matrix(sp.vstack([rows, whole], format="csr")), keep)
+        next_rows = _strongest_of_product(step_weight, sp.csr_matrix(sp.vstack([rows, identity], format="csr")), keep)
         if on_step is not None:
-            on_step(step, float(np.abs((after - rows).data).max(initial=0)))
-        rows = after
+            on_step(step, float(np.abs((next_rows - rows).data).max(initial=0)))
+        rows = next_rows
     rows.sort_indices()
     return rows if width is None else _folded(rows, width, seed)
 
@@ -79,10 +81,10 @@ def _strongest_of_product(a: sp.csr_matrix, b: sp.csr_matrix, keep: int) -> sp.c
 
 
 def _folded(rows: sp.csr_array, width: int, seed: int) -> sp.csr_array:
-    """Sums of columns that share a place; places are dealt out evenly."""
+    """Sums the columns that are folded together; all folded columns have about as many."""
     n = rows.shape[1]
-    place = np.random.default_rng(seed).permutation(n) % width
-    folded = sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(n, width))
+    column = np.random.default_rng(seed).permutation(n) % width
+    folded = sp.csr_array((rows.data, column[rows.indices], rows.indptr), shape=(n, width))
     folded.sum_duplicates()
     return folded
 

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import randomized_svd
 from ngm.graph import Graph
 from ngm.propagation.kernel import scale_rows
 
-LARGEST = 30_000  # nodes: the matrix to factorize is dense, 3.6 GB at this size
+MAX_NODES = 30_000  # nodes: the matrix to factorize is dense, 3.6 GB at this size
 
 
 def netmf(
@@ -33,7 +33,7 @@ def netmf(
     """Learns a vector for every node by truncated singular value decomposition; isolated nodes get zeros.
 
     Args:
-        graph: Undirected, of at most `LARGEST` nodes.
+        graph: Undirected, of at most `MAX_NODES` nodes.
         dimensions: Width of a vector.
         window: Largest number of steps between two nodes that count as near.
         negative: Negatives of the skip-gram that this stands for; more cut off more of the weakly joined pairs.
@@ -75,8 +75,8 @@ def _of_low_rank(normalized: sp.csr_array, window: int, rank: int, seed: int) ->
     """The same from the `rank` largest eigenvalues and their vectors."""
     rng = np.random.default_rng(seed)  # ARPACK would draw from one of its own, at the start and where it starts again
     start = rng.random(normalized.shape[0])
-    again = {"rng": rng} if "rng" in signature(sp.linalg.eigsh).parameters else {}
-    values, vectors = sp.linalg.eigsh(normalized, rank, which="LA", v0=start, **again)
+    rng_argument = {"rng": rng} if "rng" in signature(sp.linalg.eigsh).parameters else {}
+    values, vectors = sp.linalg.eigsh(normalized, rank, which="LA", v0=start, **rng_argument)
     filtered = np.mean([values**r for r in range(1, window + 1)], axis=0)
     half = (vectors * np.sqrt(np.maximum(filtered, 0))).astype(np.float32)
     return np.asarray(half @ half.T)
@@ -85,10 +85,10 @@ def _of_low_rank(normalized: sp.csr_array, window: int, rank: int, seed: int) ->
 def _check(graph: Graph, dimensions: int, window: int, negative: float, rank: int | None) -> None:
     if graph.directed:
         raise ValueError("netmf is defined on undirected graphs; make one with directed=False, or use node2vec")
-    if graph.num_nodes > LARGEST:
+    if graph.num_nodes > MAX_NODES:
         raise ValueError(
             f"the graph has {graph.num_nodes:,} nodes; netmf factorizes a dense matrix and takes at most "
-            f"{LARGEST:,}, so use node2vec"
+            f"{MAX_NODES:,}, so use node2vec"
         )
     if not 1 <= dimensions <= graph.num_nodes:
         raise ValueError(

@@ -40,10 +40,10 @@ def links(
     count = num_new if num_new is not None else int(pairs[:, 0].max(initial=-1)) + 1
     w = np.ones(len(pairs), dtype=np.float32) if weight is None else np.asarray(weight, dtype=np.float32).reshape(-1)
     _check(pairs, w, count, graph.num_nodes)
-    new, known, group = unique_pairs(pairs[:, 0], pairs[:, 1], max(graph.num_nodes, count))
-    largest = np.zeros(len(new), dtype=np.float32)
+    new_ids, node_ids, group = unique_pairs(pairs[:, 0], pairs[:, 1], max(graph.num_nodes, count))
+    largest = np.zeros(len(new_ids), dtype=np.float32)
     np.maximum.at(largest, group, w)
-    return sp.csr_array((largest, (new, known)), shape=(count, graph.num_nodes))
+    return sp.csr_array((largest, (new_ids, node_ids)), shape=(count, graph.num_nodes))
 
 
 def from_links(
@@ -89,14 +89,14 @@ def _pairs(edges: ArrayLike | Tensor) -> NDArray[np.int64]:
 def _check(pairs: NDArray[np.int64], weight: NDArray[np.float32], num_new: int, num_nodes: int) -> None:
     if len(weight) != len(pairs):
         raise ValueError(f"weight has {len(weight)} entries, edges has {len(pairs)}; give one weight per edge")
-    for column, what, count in ((0, "new node", num_new), (1, "node of the graph", num_nodes)):
+    for column, node_kind, count in ((0, "new node", num_new), (1, "node of the graph", num_nodes)):
         outside = np.flatnonzero((pairs[:, column] < 0) | (pairs[:, column] >= count))
         if len(outside):
             row = outside[0]
             raise ValueError(
-                f"edge {row} is {pairs[row].tolist()}, where {pairs[row, column]} is no {what}; "
+                f"edge {row} is {pairs[row].tolist()}, where {pairs[row, column]} is not a {node_kind}; "
                 f"these run from 0 to {count - 1}"
             )
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(wrong):
-        raise ValueError(f"edge {wrong[0]} has weight {weight[wrong[0]]}; weights must be finite and at least 0")
+    invalid = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(invalid):
+        raise ValueError(f"edge {invalid[0]} has weight {weight[invalid[0]]}; weights must be finite and at least 0")

@@ -39,14 +39,14 @@ class Steps:
         offsets, neighbors, edge = (part.numpy() for part in graph.csr)
         weight = graph.weight.numpy()[edge]
         if len(weight) and weight.min() == 0:
-            there = weight > 0
-            offsets = np.concatenate([[0], np.cumsum(there)])[offsets]
-            neighbors, weight = neighbors[there], weight[there]
+            positive = weight > 0
+            offsets = np.concatenate([[0], np.cumsum(positive)])[offsets]
+            neighbors, weight = neighbors[positive], weight[positive]
         self.offsets: Ints = offsets
         self.neighbors = neighbors.astype(np.int32 if graph.num_nodes < 2**31 else np.int64)
-        alike = not len(weight) or weight.min() == weight.max()
-        self.ends = np.zeros(0, dtype=np.uint32) if alike else self._ends(weight.astype(np.float64))
-        self.guide = np.zeros(0, dtype=np.int32) if alike else self._guide()
+        uniform = not len(weight) or weight.min() == weight.max()
+        self.ends = np.zeros(0, dtype=np.uint32) if uniform else self._ends(weight.astype(np.float64))
+        self.guide = np.zeros(0, dtype=np.int32) if uniform else self._guide()
 
     def walk(self, walks: Ints, streams: Draws, p: float = 1.0, q: float = 1.0) -> None:
         """Fills walks (b, length + 1) from their first column on; row i draws from `streams[i]`."""
@@ -61,49 +61,49 @@ class Steps:
         def portion(start: int) -> None:
             stop = min(start + _WALKS_AT_ONCE, len(walks))
             if p == q == 1:
-                kernels.first_order(walks, streams, start, stop, *layout)
+                kernels.first_order(walks, streams, start, stop, layout)
             else:
-                kernels.second_order(walks, streams, start, stop, *layout, *coins, self.symmetric)
+                kernels.second_order(walks, streams, start, stop, layout, *coins, self.symmetric)
 
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
             list(threads.map(portion, range(0, len(walks), _WALKS_AT_ONCE)))
 
     def _walk(self, walks: Ints, streams: Draws, coins: list[np.uint64] | None) -> None:
         """The same by numpy: all walks take a step, and those that refused it draw again."""
-        before = np.full(len(walks), -1)
+        previous = np.full(len(walks), -1)
         for step in range(walks.shape[1] - 1):
-            at = walks[:, step]
-            to = at.copy()
-            moving = np.flatnonzero(self.offsets[at + 1] > self.offsets[at])
+            nodes = walks[:, step]
+            proposals = nodes.copy()
+            moving = np.flatnonzero(self.offsets[nodes + 1] > self.offsets[nodes])
             while len(moving):
                 streams[moving] += np.uint64(GOLDEN)
                 draw = mix(streams[moving])
-                to[moving] = self._propose(at[moving], draw)
+                proposals[moving] = self._propose(nodes[moving], draw)
                 if coins is None or step == 0:
                     break
-                moving = moving[~self._taken(before[moving], to[moving], draw, coins)]
-            walks[:, step + 1] = to
-            before = at
+                moving = moving[~self._accepted(previous[moving], proposals[moving], draw, coins)]
+            walks[:, step + 1] = proposals
+            previous = nodes
 
-    def _propose(self, at: Ints, draw: Draws) -> Ints:
-        """(b,) neighbors of nodes `at` (b,), all of which have some."""
-        first = self.offsets[at]
+    def _propose(self, nodes: Ints, draw: Draws) -> Ints:
+        """(b,) neighbors of nodes `nodes` (b,), all of which have some."""
+        first = self.offsets[nodes]
         if len(self.ends):
             point = (draw >> np.uint64(64 - POINT_BITS)).astype(np.int64)
-            entry: Ints = np.searchsorted(self._line, (at << 32) + point, side="right")
+            entry: Ints = np.searchsorted(self._line, (nodes << 32) + point, side="right")
         else:
-            degree = (self.offsets[at + 1] - first).astype(np.uint64)
+            degree = (self.offsets[nodes + 1] - first).astype(np.uint64)
             entry = first + (((draw >> np.uint64(32)) * degree) >> np.uint64(32)).astype(np.int64)
         return self.neighbors[entry].astype(np.int64)
 
-    def _taken(self, before: Ints, to: Ints, draw: Draws, coins: list[np.uint64]) -> NDArray[np.bool_]:
-        """(b,) whether walks that came from `before` take the step to `to`."""
-        back, near, far = coins
-        key = before * (len(self.offsets) - 1) + to
+    def _accepted(self, previous: Ints, proposals: Ints, draw: Draws, coins: list[np.uint64]) -> NDArray[np.bool_]:
+        """(b,) whether walks that came from `previous` take the step to `proposals`."""
+        return_threshold, near_threshold, far_threshold = coins
+        key = previous * (len(self.offsets) - 1) + proposals
         place = np.minimum(np.searchsorted(self._pairs, key), len(self._pairs) - 1)
-        below = np.where(self._pairs[place] == key, near, far)
-        below[to == before] = back
-        return (draw & np.uint64(2**COIN_BITS - 1)) < below
+        threshold = np.where(self._pairs[place] == key, near_threshold, far_threshold)
+        threshold[proposals == previous] = return_threshold
+        return (draw & np.uint64(2**COIN_BITS - 1)) < threshold
 
     def _ends(self, weight: NDArray[np.float64]) -> NDArray[np.uint32]:
         """Where the stretch of each entry ends, when the row of each node is a line of 2**POINT_BITS points."""

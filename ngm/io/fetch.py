@@ -33,7 +33,7 @@ from ngm.io.files import file_written_whole
 Progress = Callable[[str, int, int], None]
 """Called with (name, bytes done, bytes in all); 0 bytes in all where the size is not known."""
 
-NOT_HERE = "not here yet"
+NOT_HERE = "not fetched"
 """What `where` says of files that are not on this machine."""
 
 MAX_BYTES = 256 << 20
@@ -172,7 +172,7 @@ def _check_cached(folder: Path, files: Sequence[DataFile]) -> None:
         if (digest := sha256(path)) != file.sha256:
             if file.fetchable:
                 path.unlink()
-            deleted = "it is now deleted from the cache, so run again to fetch it anew"
+            deleted = "it is now deleted from the cache, so run again to fetch it"
             remedy = deleted if file.fetchable else "replace it by the original"
             raise DamagedFileError(f"{_mismatch(path, file, digest)}; {remedy}")
 
@@ -208,14 +208,14 @@ def _unavailable(title: str, files: Sequence[DataFile], reason: str) -> str:
     return (
         f"cannot find {title}: {_searched_places(files)}, and {reason}; "
         f"set NGM_DATA to a folder with {', '.join(file.path for file in files)}, "
-        f"or run 'ngm datasets --fetch {title.lower().replace(' ', '_')}' where the network is"
+        f"or run 'ngm datasets --fetch {title.lower().replace(' ', '_')}' with network access"
     )
 
 
 def _searched_places(files: Sequence[DataFile]) -> str:
     data = os.environ.get("NGM_DATA")
-    lacks = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
-    return f"looked in $NGM_DATA ({lacks}) and {cache_folder()}"
+    data_place = f"{data}, which lacks {_missing(Path(data), files)[0].path}" if data else "unset"
+    return f"looked in $NGM_DATA ({data_place}) and {cache_folder()}"
 
 
 def _from_addresses(files: Sequence[DataFile], progress: Progress | None) -> Iterator[tuple[DataFile, bytes]]:

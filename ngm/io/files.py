@@ -113,9 +113,9 @@ def temporary_path(path: Path, ending: str) -> Path:
         ending: part (the result), old (what it replaces), spill (what does not fit into memory) or csv.
     """
     if not path.name:
-        raise ValueError(f"{str(path)!r} is no name for something new; name it, such as {str(path / 'graph')!r}")
+        raise ValueError(f"{str(path)!r} does not name a new file or folder; name it, such as {str(path / 'graph')!r}")
     if "\0" in str(path):
-        raise ValueError(f"{str(path)!r} is no name for something new: it has a zero byte in it")
+        raise ValueError(f"{str(path)!r} does not name a new file or folder: it has a zero byte in it")
     return path.with_name(f".{path.name}.{os.getpid()}@{_host()}.{ending}")
 
 
@@ -203,7 +203,7 @@ def name_failures(path: Path, part: Path | None = None) -> Iterator[None]:
 
 def _disk_full(path: Path) -> DiskFullError:
     return DiskFullError(
-        f"the disk is full: writing {path} needs more space, and nothing was kept of it; free some, or write to "
+        f"the disk is full: writing {path} needs more space, and the partial file was removed; free some, or write to "
         "another disk"
     )
 
@@ -229,7 +229,7 @@ def check_writable(path: Path) -> None:
 
 
 def _not_writable(path: Path, reason: str) -> PermissionError:
-    return PermissionError(f"{path} cannot be written ({reason}); name a place where you may write")
+    return PermissionError(f"{path} cannot be written ({reason}); name a writable place")
 
 
 def write_text(path: Path, text: str) -> None:

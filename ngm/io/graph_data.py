@@ -226,11 +226,11 @@ def read_graph(
         weight: Column of `edges` that holds the weights; all are 1 where there is none.
         label: Column of `nodes` that holds the labels.
         directed: Keep (u, v) and (v, u) apart; else they are one edge.
-        merge: What becomes of an edge that is there several times: its largest weight, the sum or the mean.
-        dangling: What becomes of edges with an end that is not among the nodes: an error, dropped and counted, or the
+        merge: Weight of a repeated edge: the largest weight, the sum or the mean.
+        dangling: Edges with an end that is not among the nodes: an error, dropped and counted, or the
             nodes are added below the others, sorted.
         delimiter: What separates the fields of `edges`, if it is a text file; detected by default. For nodes, or
-            anything else that is special about one table, hand over what `read_table` gives.
+            other options of one table, pass the result of `read_table`.
         header: Whether the first row of `edges` holds the names, if it is a text file; detected by default.
         folder: Where the graph goes; a temporary folder where not given, gone when it is no longer used.
         memory_limit: For DuckDB, such as "4GB"; four fifths of the memory where not given.

@@ -31,7 +31,7 @@ from ngm.io.run_folder import Run
 MOST = 20_000  # nodes
 FOLDER = "evidence"
 LABELED, VALIDATION, UNLABELED = "labelled", "validation", "unlabelled"
-_SHOWN = 300  # characters of a text
+_MAX_TEXT_LENGTH = 300  # characters of a text
 _ARRAYS = ("hidden", "before", "edges", "weight", "graph")
 _COLUMNS = ("row", "role", "label", "predicted", "probability", "margin", "id", "text")
 
@@ -96,9 +96,9 @@ class NodeRecords:
             texts=self.texts if texts is None else self._of_rows(np.array(texts, dtype=object), shortened),
         )
 
-    def _of_rows(self, values: NDArray[np.object_], say: Callable[[str], str]) -> NDArray[np.object_]:
+    def _of_rows(self, values: NDArray[np.object_], convert: Callable[[str], str]) -> NDArray[np.object_]:
         out = np.empty(len(self), dtype=object)
-        out[:] = [say(values[row]) if row >= 0 else None for row in self.row.tolist()]
+        out[:] = [convert(values[row]) if row >= 0 else None for row in self.row.tolist()]
         return out
 
 
@@ -109,7 +109,7 @@ def shortened(text: str) -> str:
     'two words'
     """
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 3].rstrip() + "..."
+    return line if len(line) <= _MAX_TEXT_LENGTH else line[: _MAX_TEXT_LENGTH - 3].rstrip() + "..."
 
 
 def label_set(names: Sequence[str]) -> str:
@@ -132,7 +132,7 @@ def labels_in(text: str) -> list[str]:
     except ValueError:
         names = None
     if not isinstance(names, list):
-        raise ValueError(f"a kept node has the labels {text!r}, which are no list; train again")
+        raise ValueError(f"a recorded node has the labels {text!r}, which are not a list; train again")
     return [str(name) for name in names]
 
 
@@ -168,10 +168,10 @@ def kept_nodes(graphs: Sequence[Graph], first: NDArray[np.bool_], seed: int = 0,
             at_front = layers[ends] == hops - 1
             reached[ends[at_front[:, 0], 1]] = True
             reached[ends[at_front[:, 1], 0]] = True
-        new = reached & (layers > hops)
-        if not new.any():
+        newly_reached = reached & (layers > hops)
+        if not newly_reached.any():
             break
-        layers[new] = hops
+        layers[newly_reached] = hops
     order = np.lexsort((rng.permutation(len(first)), layers))
     return np.sort(order[:most])
 
@@ -195,8 +195,8 @@ def edges_between(
         parts.append((ends[inside], graph.weight.numpy()[inside], np.full(int(inside.sum()), number)))
     if not parts:
         return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
-    edges, weight, which = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    return edges.astype(np.int64), weight.astype(np.float32), which.astype(np.int64)
+    edges, weight, graph_numbers = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    return edges.astype(np.int64), weight.astype(np.float32), graph_numbers.astype(np.int64)
 
 
 def write_node_records(run: Run, records: NodeRecords) -> None:
@@ -209,9 +209,9 @@ def write_node_records(run: Run, records: NodeRecords) -> None:
         for name in _ARRAYS:
             save_array(part / f"{name}.npy", getattr(records, name))
         columns: dict[str, ArrayLike] = {name: getattr(records, name) for name in _COLUMNS[:-2]}
-        nothing = np.full(len(records), None, dtype=object)
-        columns["id"] = nothing if records.ids is None else records.ids
-        columns["text"] = nothing if records.texts is None else records.texts
+        empty_column = np.full(len(records), None, dtype=object)
+        columns["id"] = empty_column if records.ids is None else records.ids
+        columns["text"] = empty_column if records.texts is None else records.texts
         for name in ("label", "predicted", "id", "text"):
             columns[name] = _writable(columns[name])
         table = read_table(columns)
@@ -246,8 +246,8 @@ def read_node_records(run: Run) -> NodeRecords | None:
         arrays = {name: load_array(folder / f"{name}.npy") for name in _ARRAYS}
         table = read_table(folder / "nodes.parquet")
         columns = {name: _as(name, table.column(name)) for name in _COLUMNS}
-        named = [columns.pop(name).astype(object) for name in ("id", "text")]
-        ids, texts = (None if all(value is None for value in found.tolist()) else found for found in named)
+        text_columns = [columns.pop(name).astype(object) for name in ("id", "text")]
+        ids, texts = (None if all(value is None for value in found.tolist()) else found for found in text_columns)
         found = NodeRecords(
             **columns,  # type: ignore[arg-type]
             **arrays,  # type: ignore[arg-type]

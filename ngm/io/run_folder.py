@@ -235,7 +235,7 @@ class Run:
             raise ValueError(f"{file} is damaged ({error}); train again") from None
         for number, epoch in enumerate(epochs, start=1):
             if not isinstance(epoch, dict) or not all(isinstance(value, int | float) for value in epoch.values()):
-                raise ValueError(f"{file} is damaged (line {number} is no record of numbers); train again")
+                raise ValueError(f"{file} is damaged (line {number} is not a record of numbers); train again")
         return epochs
 
     def save_weights(self, weights: Mapping[str, Tensor]) -> None:

@@ -40,7 +40,7 @@ class Shares:
     """
 
     def __init__(self, matrix: sp.csr_array, total: NDArray[np.floating]) -> None:
-        self.matrix = narrowed(matrix)
+        self.matrix = narrow_indices(matrix)
         self.total = torch.from_numpy(np.ascontiguousarray(total))
         self._offsets = torch.from_numpy(self.matrix.indptr)  # the matrix's own memory, not a copy
         self._columns = torch.from_numpy(self.matrix.indices)
@@ -59,7 +59,7 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class PropagationResult:
     """Where propagation ended.
 
     Args:
@@ -77,7 +77,7 @@ class Spread:
 
 
 def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
-    """(n, n) float32: how strongly each node (row) is pulled by each other node (column); float64 if `widened`.
+    """(n, n) float32: how strongly each node (row) is pulled by each other node (column); float64 if `widen_weights`.
 
     Args:
         graph: Weighted, directed or not.
@@ -85,14 +85,14 @@ def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
     """
     if influence not in get_args(Influence):
         raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
-    forward = widened(narrowed(graph.to_scipy()))  # row u holds u -> v
+    forward = widen_weights(narrow_indices(graph.to_scipy()))  # row u holds u -> v
     if not graph.directed or influence == "target":
         return forward
     backward = forward.T.tocsr()
     return backward if influence == "source" else (forward + backward).tocsr()
 
 
-def narrowed(matrix: sp.csr_array) -> sp.csr_array:
+def narrow_indices(matrix: sp.csr_array) -> sp.csr_array:
     """The matrix with 32-bit indices where they suffice: half the memory of 64-bit ones."""
     small = max(matrix.nnz, *matrix.shape) < np.iinfo(np.int32).max
     index = np.int32 if small else np.int64
@@ -101,7 +101,7 @@ def narrowed(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array((matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index)), shape=matrix.shape)
 
 
-def widened(matrix: sp.csr_array, factor: float = 1.0) -> sp.csr_array:
+def widen_weights(matrix: sp.csr_array, factor: float = 1.0) -> sp.csr_array:
     """The matrix as it is, or in float64 where its entries times `factor` are outside `SAFE_WEIGHTS`."""
     entries = matrix.data[matrix.data > 0]
     if not len(entries):
@@ -148,7 +148,7 @@ def solve(
     tolerance: float = 1e-4,
     max_steps: int = 1000,
     on_step: OnStep | None = None,
-) -> Spread:
+) -> PropagationResult:
     """Goes to the fixed point z = shares @ z + anchor.
 
     Args:
@@ -168,7 +168,9 @@ def solve(
     return result if result.values.dtype == start.dtype else replace(result, values=result.values.to(start.dtype))
 
 
-def _jacobi(shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep) -> Spread:
+def _jacobi(
+    shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+) -> PropagationResult:
     z, residual = start, float("inf")
     for step in range(1, max_steps + 1):
         next_z = (shares @ z).add_(anchor)
@@ -176,13 +178,13 @@ def _jacobi(shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max
         z = next_z
         on_step(step, residual)
         if residual <= tolerance:
-            return Spread(z, step, residual, True)
-    return Spread(z, max_steps, residual, False)
+            return PropagationResult(z, step, residual, True)
+    return PropagationResult(z, max_steps, residual, False)
 
 
 def _conjugate_gradient(
     shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
-) -> Spread:
+) -> PropagationResult:
     """Preconditioned by the diagonal, so that its residual is the change that a Jacobi step would make.
 
     All columns share one step length: rows that start by adding up to 1 go on doing so.
@@ -208,7 +210,7 @@ def _conjugate_gradient(
         steps = step
         on_step(step, residual)
     residual = _largest((shares @ z).add_(anchor).sub_(z))  # `change` drifts from the truth by rounding
-    return Spread(z, steps, residual, residual <= tolerance + 8 * torch.finfo(z.dtype).eps)
+    return PropagationResult(z, steps, residual, residual <= tolerance + 8 * torch.finfo(z.dtype).eps)
 
 
 def _product(a: Tensor, b: Tensor, total: Tensor) -> float:
@@ -228,7 +230,7 @@ def _silent(step: int, residual: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Strongest:
+class TopKResult:
     """Propagated values of which only the strongest are kept, after Ravi and Diao (2016).
 
     Row v stands for `excess[v] + rest[v] * base`.
@@ -250,7 +252,7 @@ class Strongest:
     converged: bool
 
 
-def solve_strongest(
+def solve_top_k(
     shares: Shares,
     anchor: sp.csr_array,
     rest: NDArray[np.floating],
@@ -261,7 +263,7 @@ def solve_strongest(
     tolerance: float = 1e-4,
     max_steps: int = 100,
     on_step: OnStep | None = None,
-) -> Strongest:
+) -> TopKResult:
     """Jacobi steps in which each node keeps its `keep` strongest columns: memory is n times keep, whatever L is.
 
     Nodes go half of each step: with whole ones, neighbours that drop different columns can take turns for ever.
@@ -293,8 +295,8 @@ def solve_strongest(
         excess, share = next_excess, share_after
         (on_step or _silent)(step, residual)
         if residual <= tolerance:
-            return Strongest(excess, share, base, step, residual, True)
-    return Strongest(excess, share, base, max_steps, residual, False)
+            return TopKResult(excess, share, base, step, residual, True)
+    return TopKResult(excess, share, base, max_steps, residual, False)
 
 
 def _largest_entry(difference: sp.csr_array) -> float:

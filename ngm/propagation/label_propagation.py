@@ -10,7 +10,6 @@ from typing import cast, get_args
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -23,8 +22,8 @@ from ngm._input_checks import as_dense, check_names
 from ngm.build.knn import knn_graph
 from ngm.choices import Influence
 from ngm.graph import Graph
-from ngm.propagation.kernel import OnStep, Solver, pull, scale_rows, solve, solve_strongest, widened
-from ngm.propagation.seeds import Seeds, System, reached_by, read_prior, read_seeds, system
+from ngm.propagation.kernel import OnStep, Solver, pull, scale_rows, solve, solve_top_k, widen_weights
+from ngm.propagation.seeds import PropagationSystem, Seeds, reached_by, read_prior, read_seeds, system
 from ngm.targets import as_array, labeled_accuracy
 
 
@@ -54,7 +53,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mu3: Weight of the prior; 0 for none.
         prior: U: None (uniform; of several labels per row, their frequency), (C,) for all nodes, or (n, C) for each,
             such as a network's predictions.
-        keep: Keep only so many of the strongest labels per node: memory then does not grow with the number of labels.
+        keep: Number of strongest labels kept per node: memory then does not grow with the number of labels.
             What is dropped is spread as the prior is; of several labels per row, it falls back to the prior. Give it
             some slack: keep=1 loses close calls.
         k: Neighbours in the kNN graph that is made where `fit` gets none, and of a new row in `predict`.
@@ -66,7 +65,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: (C,) what the columns stand for.
-        label_distributions_: (n, C) float32 of all nodes; with `keep`, sparse with at most so many entries a row.
+        label_distributions_: (n, C) float32 of all nodes; with `keep`, sparse with at most `keep` entries a row.
         transduction_: (n,) class of every node, or (n, L) zeros and ones.
         rest_: With `keep`, (n,) what each node has of the prior; `distributions()` puts both together.
         reached_: (n,) mask of the nodes that a label can reach.
@@ -112,7 +111,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior = read_prior(self.prior, seeds)
         self.task_, self.classes_ = seeds.task, seeds.classes
         coupling = self.mu2 if graph.directed else 2 * self.mu2
-        weight = widened(pull(graph, self.influence), coupling)
+        weight = widen_weights(pull(graph, self.influence), coupling)
         weight.data = weight.data * weight.dtype.type(coupling)
         self.reached_ = reached_by(seeds.labeled, weight)
         equation = system(weight, seeds.labeled, self.reached_, self.mu1, self.mu3)
@@ -133,7 +132,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self._near is None:
             raise ValueError(
-                "label propagation was fitted without x, so it knows the nodes of its graph only; read transduction_"
+                "label propagation was fitted without x, so it predicts only the nodes of its graph; read transduction_"
             )
         check_names(x)
         with np.errstate(all="ignore"):  # the look for infinity adds all numbers up
@@ -167,7 +166,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not isinstance(value, Real) or not float(value) >= 0 or (value == math.inf and name != "mu1"):
                 raise ValueError(f"{name} is {value!r}; it must be a number of at least 0")
         if self.mu1 == 0 or self.mu2 == 0:
-            raise ValueError(f"mu1 is {self.mu1} and mu2 is {self.mu2}; with a 0 no label goes anywhere, so raise it")
+            raise ValueError(f"mu1 is {self.mu1} and mu2 is {self.mu2}; labels spread only if both are above 0")
         if self.solver not in get_args(Solver):
             raise ValueError(f"solver is {self.solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
         for name in ("keep", "k", "max_steps"):
@@ -213,36 +212,39 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return graph
 
     def _solve(
-        self, equation: System, seeds: Seeds, prior: NDArray[np.float32], solver: Solver, on_step: OnStep | None
+        self,
+        equation: PropagationSystem,
+        seeds: Seeds,
+        prior: NDArray[np.float32],
+        solver: Solver,
+        on_step: OnStep | None,
     ) -> None:
-        anchor = equation.label_share[:, None] * seeds.values.toarray() + equation.prior_share[:, None] * prior
-        start = np.broadcast_to(prior, anchor.shape).copy()
-        start[equation.fixed] = anchor[equation.fixed]
-        spread = solve(
+        anchor, start = equation.anchor_and_start(seeds.values, prior)
+        result = solve(
             equation.shares,
-            torch.from_numpy(anchor),
-            torch.from_numpy(start),
+            anchor,
+            start,
             solver=solver,
             tolerance=self.tolerance,
             max_steps=self.max_steps,
             on_step=on_step,
         )
-        values = spread.values.clamp_(0, 1)  # conjugate gradients may overshoot by as much as the tolerance
+        values = result.values.clamp_(0, 1)  # conjugate gradients may overshoot by as much as the tolerance
         if self.task_ != "labels":
             values /= values.sum(dim=1, keepdim=True)
         self.label_distributions_ = values.numpy()
         self.transduction_ = self._decide(self.label_distributions_)
-        self.n_iter_, self.residual_, self._converged = spread.steps, spread.residual, spread.converged
+        self.n_iter_, self.residual_, self._converged = result.steps, result.residual, result.converged
 
     def _solve_strongest(
-        self, equation: System, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
+        self, equation: PropagationSystem, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
     ) -> None:
         anchor = scale_rows(seeds.values, equation.label_share)
         base, rest = prior, equation.prior_share
         if prior.ndim == 2:  # a prior of each node's own is anchored like a label; what is dropped is spread evenly
             anchor = (anchor + scale_rows(sp.csr_array(prior), rest)).tocsr()
             base, rest = np.full(prior.shape[1], 1 / prior.shape[1], dtype=np.float32), np.zeros_like(rest)
-        result = solve_strongest(
+        result = solve_top_k(
             equation.shares,
             anchor,
             rest,

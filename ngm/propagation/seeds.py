@@ -8,7 +8,9 @@ from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from ngm._arguments import as_array
 from ngm.propagation.kernel import Shares, scale_rows
@@ -101,7 +103,7 @@ def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class PropagationSystem:
     """Eq. 2's Jacobi step: Y^ = shares @ Y^ + label_share * Y + prior_share * U.
 
     Args:
@@ -116,10 +118,22 @@ class System:
     prior_share: NDArray[np.floating]
     fixed: NDArray[np.bool_]
 
+    def anchor_and_start(self, values: sp.csr_array, prior: NDArray[np.float32]) -> tuple[Tensor, Tensor]:
+        """((n, C) what each node adds of its own, (n, C) where the solver starts).
+
+        Args:
+            values: (n, C) labels of the seeds.
+            prior: (C,) or (n, C).
+        """
+        anchor = self.label_share[:, None] * values.toarray() + self.prior_share[:, None] * prior
+        start = np.broadcast_to(prior, anchor.shape).copy()
+        start[self.fixed] = anchor[self.fixed]
+        return torch.from_numpy(anchor), torch.from_numpy(start)
+
 
 def system(
     weight: sp.csr_array, labeled: NDArray[np.bool_], reached: NDArray[np.bool_], mu1: float, mu3: float
-) -> System:
+) -> PropagationSystem:
     """Divides what pulls at each node by their sum.
 
     Args:
@@ -137,7 +151,7 @@ def system(
     inverse = np.where(clamped | unreached, 0.0, 1 / total)
     label_share = np.where(clamped, 1.0, np.where(labeled, mu1 if mu1 < math.inf else 0.0, 0.0) * inverse)
     prior_share = np.where(unreached, 1.0, mu3 * inverse)
-    return System(
+    return PropagationSystem(
         Shares(scale_rows(weight, inverse), total),
         label_share.astype(weight.dtype),
         prior_share.astype(weight.dtype),

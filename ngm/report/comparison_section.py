@@ -8,7 +8,7 @@ from ngm.io.node_records import VALIDATION
 from ngm.io.run_folder import JSON
 from ngm.report.curves_section import validation_metric, validation_scores
 from ngm.report.gain_section import gain_of
-from ngm.report.page import Figure, ReportTable, Section
+from ngm.report.page import Cell, Figure, ReportTable, Section
 from ngm.report.plotting import as_float, as_int, axis, capitalize, count, line, round_significant
 from ngm.report.run_reader import RunData
 from ngm.report.run_section import NOT_COMPARED, as_cell
@@ -16,7 +16,6 @@ from ngm.report.score_names import MetricFormat
 
 KEY, TITLE = "runs", "How do the runs compare?"
 _MAX_POINTS = 500  # points of a curve
-Cell = str | int | float | None
 
 
 def comparison_section(runs: Sequence[RunData]) -> Section:

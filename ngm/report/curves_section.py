@@ -163,7 +163,7 @@ def _collapsed_epochs(run: RunData) -> list[int]:
 
 
 def _epochs(run: RunData) -> tuple[Sequence[int], list[JSON]]:
-    """Which records to draw, and the numbers of their epochs: all of them up to a thousand, else every so many."""
+    """Which records to draw, and the numbers of their epochs: all up to a thousand, else an even sample."""
     step = -(-len(run.history) // _MAX_POINTS)
     indices = sorted({*range(0, len(run.history), step), len(run.history) - 1})
     return indices, [i + 1 for i in indices]

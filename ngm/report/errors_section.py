@@ -190,8 +190,8 @@ def label_indicators(label_sets: Sequence[str], names: Sequence[str]) -> NDArray
         for name in labels_in(labels):
             if name not in column:
                 raise ValueError(
-                    f"a recorded node has the label {name!r}, which is none of {', '.join(map(shorten_name, names))}; "
-                    "train again"
+                    f"a recorded node has the label {name!r}, which is not one of "
+                    f"{', '.join(map(shorten_name, names))}; train again"
                 )
             indicators[row, column[name]] = 1
     return indicators

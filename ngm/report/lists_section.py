@@ -13,7 +13,7 @@ from ngm.io.node_records import LABELED, UNLABELED, NodeRecords
 from ngm.report.class_names import label_text, shorten_name
 from ngm.report.distances_section import KINDS, distance_of, distances
 from ngm.report.graph_section import records_graph
-from ngm.report.page import ReportTable, Section
+from ngm.report.page import Cell, ReportTable, Section
 from ngm.report.plotting import count, shorten_text
 from ngm.report.run_reader import RunData, edge_kinds, ids_of
 
@@ -23,8 +23,7 @@ NEXT_KEY, NEXT_TITLE = "next", "What to label next?"
 _CHUNK_NODES = 1_024  # nodes
 _MARGIN_NOTE = "The margin is by how much the best class is more probable than the second"
 _LABEL_SETS_MARGIN_NOTE = "The margin is how far the least certain label of a node is from one half, from 0 to 1"
-_SKIPPED_NOTE = "A node joined to one further up is left out, since one label tells of both."
-Cell = str | int | float | None
+_SKIPPED_NOTE = "A node joined to one further up is left out, since one label serves both."
 
 
 def edges_section(run: RunData) -> Section:

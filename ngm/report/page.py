@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from ngm.io.run_folder import JSON
+
+Cell: TypeAlias = "str | int | float | None"
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,10 @@ class ReportTable:
     key: str
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | None]]
+    rows: Sequence[Sequence[Cell]]
     digits: int = 3
     download: str | None = None
-    more: Sequence[Sequence[str | int | float | None]] = ()
+    more: Sequence[Sequence[Cell]] = ()
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _check(page: Page) -> None:
     for kind, items in kinds.items():
         for key, count in Counter(item.key for item in items).items():
             if count > 1:
-                raise ValueError(f"{count} {kind} have the key {key!r}; give each a key of its own")
+                raise ValueError(f"{count} {kind} have the key {key!r}; give each a different key")
     for section in page.sections:
         if section.verdict is not None and section.verdict not in VERDICTS:
             raise ValueError(
@@ -246,7 +246,7 @@ def _escaped_json(value: object, name: str = "") -> JSON:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int):
         return value
-    raise TypeError(f"a figure holds {value!r}, which is no JSON; give numbers, texts, lists and dicts")
+    raise TypeError(f"a figure holds {value!r}, which is not JSON; give numbers, texts, lists and dicts")
 
 
 def _finite(value: object) -> object:

@@ -191,7 +191,9 @@ def _read_records(run: Run) -> NodeRecords | None:
         raise ValueError(f"{folder} is damaged (edges.npy names node {int(records.edges.max())} of {n}); train again")
     unknown_role = next((role for role in records.role.tolist() if role not in _ROLES), None)
     if unknown_role is not None:
-        raise ValueError(f"{folder} is damaged (a node is {unknown_role!r}, none of {', '.join(_ROLES)}); train again")
+        raise ValueError(
+            f"{folder} is damaged (a node is {unknown_role!r}, not one of {', '.join(_ROLES)}); train again"
+        )
     return records
 
 

@@ -8,13 +8,12 @@ from typing import cast
 
 from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON
-from ngm.report.page import ReportTable, Section
+from ngm.report.page import Cell, ReportTable, Section
 from ngm.report.plotting import as_float, as_int, count
 from ngm.report.run_reader import RunData
 
 KEY, TITLE = "run", "What was run?"
 NOT_COMPARED = ("folder", "resume")
-Cell = str | int | float | None
 
 
 def run_section(run: RunData) -> Section:

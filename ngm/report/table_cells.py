@@ -6,11 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from ngm.report.page import ReportTable
+from ngm.report.page import Cell, ReportTable
 
-Cell: TypeAlias = "str | int | float | None"
 _NUMBER_WITH_UNIT = re.compile(r"([-−+]?[\d,]+\.?\d*) ?(?:%|± ?[\d.,]+ ?%?)$")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ngm.io.run_folder import JSON
 from ngm.recipes.stacking import TeacherReport
 from ngm.report.class_names import shorten_name
-from ngm.report.page import Figure, ReportTable, Section
+from ngm.report.page import Cell, Figure, ReportTable, Section
 from ngm.report.plotting import BLUE, PALETTE, axis, count, percent, round_significant
 from ngm.report.run_reader import RunData
 from ngm.report.score_names import MetricFormat
@@ -16,7 +16,6 @@ from ngm.report.score_names import MetricFormat
 KEY, TITLE = "teachers", "Which teachers labelled the data?"
 MAX_BARS = 20  # further teachers are in the table only
 _MARGIN = 0.05  # difference of weights that is worth a word
-Cell = str | int | float | None
 
 
 def teachers_section(run: RunData) -> Section | None:

@@ -15,7 +15,7 @@ from ngm.text.synonym_augmentation import SynonymTexts
 class CroppedTexts:
     """Leaves out a piece at one end of every text, another in each epoch; an `Indexable`, so a loader takes it as x.
 
-    A character network ties what it sees to where it sees it. With pieces left out, the rest of a text moves, and the
+    A character network depends on positions. With pieces left out, the rest of a text moves, and the
     network learns words rather than places. Same seed and epoch, same pieces.
 
     Args:

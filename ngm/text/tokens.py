@@ -43,7 +43,7 @@ def tokens_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, repr=False)
 class Vocabulary:
-    """The tokens that are told apart, a row for each: row 0 is padding, row 1 any other token, words from row 2.
+    """The tokens that are distinguished, a row for each: row 0 is padding, row 1 any other token, words from row 2.
 
     Args:
         words: V distinct tokens, spelled as `tokens_of` gives them.
@@ -56,10 +56,12 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.words):
-            raise ValueError(f"{len(self.words) - len(self.index)} words are there twice; give each word once")
+            raise ValueError(f"{len(self.words) - len(self.index)} words occur twice; give each word once")
         for word in self.words:
             if tokens_of(word) != [word]:
-                raise ValueError(f"no text has the token {word!r}: it is read as {tokens_of(word)}; give words so")
+                raise ValueError(
+                    f"no text has the token {word!r}: it is read as {tokens_of(word)}; give words in that form"
+                )
 
     def __len__(self) -> int:
         """Number of rows: V + 2."""
@@ -80,7 +82,7 @@ class Vocabulary:
 
         Args:
             texts: Texts; None and NaN are texts without tokens.
-            most: Keep at most so many words.
+            most: Maximum number of words.
             least: Leave out words that all texts together have fewer times than this.
 
         >>> Vocabulary.of(["b a b", "c"], most=2).words
@@ -89,19 +91,17 @@ class Vocabulary:
         for name, value in (("most", most), ("least", least)):
             if value < 1:
                 raise ValueError(f"{name} is {value}; give 1 or more")
-        found = checked_texts(texts)
-        if not found:
+        checked = checked_texts(texts)
+        if not checked:
             raise ValueError("there are no texts to take words from; give at least one")
-        counts = _counts(found)
+        counts = _counts(checked)
         if not counts:
-            raise ValueError(f"none of the {len(found):,} texts has a word; give texts with words")
-        kept = sorted((word for word, count in counts.items() if count >= least), key=lambda w: (-counts[w], w))
-        if not kept:
+            raise ValueError(f"none of the {len(checked):,} texts has a word; give texts with words")
+        words = sorted((word for word, count in counts.items() if count >= least), key=lambda w: (-counts[w], w))
+        if not words:
             word, count = min(counts.items(), key=lambda item: (-item[1], item[0]))
-            raise ValueError(
-                f"least is {least}, and the most frequent word, {word!r}, is there {count} times; lower it"
-            )
-        return cls(kept[:most])
+            raise ValueError(f"least is {least}, and the most frequent word, {word!r}, occurs {count} times; lower it")
+        return cls(words[:most])
 
     def read(self, texts: Iterable[object], length: int = LENGTH) -> Ragged:
         """Texts as rows of the vocabulary.
@@ -140,23 +140,23 @@ class Vocabulary:
         if width is not None and words.width != width:
             raise ValueError(f"the word vectors are {words.width} wide, not {width}; give vectors {width} wide")
         rows = self._rows_in(words)
-        found = rows >= 0
-        if not found.any():
+        known = rows >= 0
+        if not known.any():
             raise ValueError(
                 f"none of the {len(rows):,} words of the texts is in {words}; give vectors of this language"
             )
-        taken = words.vectors[rows[found]].astype(np.float32)
-        size = _SMALL * float(np.sqrt(np.square(taken).mean()))
+        known_vectors = words.vectors[rows[known]].astype(np.float32)
+        size = _SMALL * float(np.sqrt(np.square(known_vectors).mean()))
         table = np.random.default_rng(seed).normal(scale=size, size=(len(self), words.width)).astype(np.float32)
         table[PADDING] = 0
-        table[_FIRST:][found] = taken
-        return torch.from_numpy(table), int(found.sum())
+        table[_FIRST:][known] = known_vectors
+        return torch.from_numpy(table), int(known.sum())
 
     def _rows_in(self, words: WordVectors) -> NDArray[np.int64]:
         """(V,) where the vector of each word is, or -1."""
         capitals: dict[str, int] = {}
-        for row, spelled in enumerate(words.words):
-            if (word := spelled.lower()) in self.index:
+        for row, spelling in enumerate(words.words):
+            if (word := spelling.lower()) in self.index:
                 capitals.setdefault(word, row)
         return np.array([words.index.get(word, capitals.get(word, -1)) for word in self.words], dtype=np.int64)
 
@@ -170,8 +170,8 @@ def unknown_rows(tokens: Ragged) -> Tensor:
     >>> unknown_rows(Vocabulary(["red"]).read(["red", "blue", "", "a red hat"])).tolist()
     [1, 2]
     """
-    known = torch.cat([torch.zeros(1, dtype=torch.int64), (tokens.values > UNKNOWN).cumsum(0)])[tokens.offsets]
-    return torch.nonzero(known.diff() == 0).reshape(-1)
+    known_counts = torch.cat([torch.zeros(1, dtype=torch.int64), (tokens.values > UNKNOWN).cumsum(0)])[tokens.offsets]
+    return torch.nonzero(known_counts.diff() == 0).reshape(-1)
 
 
 def _counts(texts: list[str]) -> Counter[str]:

@@ -43,29 +43,29 @@ def read(file: Path, selected_words: set[str] | None = None) -> tuple[list[str],
 
 
 class _SelectedWords:
-    """Words that are wanted, each once, and their numbers one after the other."""
+    """The selected words, each once, and their numbers one after the other."""
 
-    def __init__(self, wanted: set[str] | None) -> None:
-        self.wanted = wanted
+    def __init__(self, selection: set[str] | None) -> None:
+        self.selection = selection
         self.words: dict[str, None] = {}
         self.numbers = array("f")
 
     def add(self, word: str, numbers: Iterable[float]) -> None:
-        if word not in self.words and (self.wanted is None or word in self.wanted):
+        if word not in self.words and (self.selection is None or word in self.selection):
             self.words[word] = None
             self.numbers.extend(numbers)
 
 
 def _read_text(file: Path, lines: IO[bytes], selected: _SelectedWords) -> int:
     """Takes a word and its numbers from each line, and returns the width."""
-    width = first = promised = 0
+    width = first = declared_words = 0
     num_words = 0
     for number, line in enumerate(lines, start=1):
         fields = line.split(None) if not width else line.rsplit(None, width)  # a word may have spaces in it
         if not fields:
             continue
         if number == 1 and len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
-            promised, width, first = *_declared_size(file, fields), 1
+            declared_words, width, first = *_declared_size(file, fields), 1
             continue
         if not width:
             width, first = len(fields) - 1, number
@@ -73,7 +73,7 @@ def _read_text(file: Path, lines: IO[bytes], selected: _SelectedWords) -> int:
                 raise ValueError(f"{file}, line {number}, has no numbers; give a word and its numbers per line")
         count = len(fields) - 1 + (_numbers_at_the_end(fields[0]) if len(fields) > width else 0)
         if count != width:
-            fields_text = f"line {first} says {width}" if promised else f"line {first} has {width}"
+            fields_text = f"line {first} says {width}" if declared_words else f"line {first} has {width}"
             raise ValueError(
                 f"{file}, line {number}, has {count} numbers and {fields_text}; all words need the same width"
             )
@@ -85,8 +85,8 @@ def _read_text(file: Path, lines: IO[bytes], selected: _SelectedWords) -> int:
             raise ValueError(f"{file}, line {number}: {error}; give a word and its numbers per line") from None
     if not width:
         raise ValueError(f"{file} is empty; give a word and its numbers per line")
-    if promised and num_words != promised:
-        raise ValueError(f"{file} says that it has {promised} words and has {num_words}; it may be cut short")
+    if declared_words and num_words != declared_words:
+        raise ValueError(f"{file} says that it has {declared_words} words and has {num_words}; it may be cut short")
     return width
 
 
@@ -125,20 +125,20 @@ def _read_binary(file: Path, stream: IO[bytes], selected: _SelectedWords) -> int
     head = stream.readline(_CHUNK_BYTES).split(None)
     if len(head) != 2 or not (head[0].isdigit() and head[1].isdigit()):
         raise ValueError(f"{file} does not start with its number of words and their width; word2vec's binary form does")
-    promised, width = _declared_size(file, head)
-    buffer, at = b"", 0
-    for num_words in range(promised):
-        blank = buffer.find(b" ", at)
+    declared_words, width = _declared_size(file, head)
+    buffer, offset = b"", 0
+    for num_words in range(declared_words):
+        blank = buffer.find(b" ", offset)
         while blank < 0 or len(buffer) <= blank + 4 * width:
             chunk = stream.read(max(_CHUNK_BYTES, 4 * width))
             if not chunk:
-                raise ValueError(f"{file} says that it has {promised} words and has {num_words}; it is cut short")
-            buffer, at = buffer[at:] + chunk, 0
+                raise ValueError(f"{file} says that it has {declared_words} words and has {num_words}; it is cut short")
+            buffer, offset = buffer[offset:] + chunk, 0
             blank = buffer.find(b" ")
-        word = buffer[at:blank].lstrip(b"\n")  # some writers end each vector with a new line
+        word = buffer[offset:blank].lstrip(b"\n")  # some writers end each vector with a new line
         numbers = np.frombuffer(buffer, dtype="<f4", count=width, offset=blank + 1)
         selected.add(word.decode("utf-8", errors="replace"), numbers)  # a word cut in the middle of a letter is common
-        at = blank + 1 + 4 * width
+        offset = blank + 1 + 4 * width
     return width
 
 

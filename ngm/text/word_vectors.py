@@ -40,7 +40,7 @@ class WordVectors:
                 f"there are {len(self.words)} words and vectors of shape {self.vectors.shape}; give a row per word"
             )
         if len(self.index) != len(self.words):
-            raise ValueError(f"{len(self.words) - len(self.index)} words are there twice; give each word once")
+            raise ValueError(f"{len(self.words) - len(self.index)} words occur twice; give each word once")
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             word = self.words[int(np.flatnonzero(~finite)[0])]
@@ -72,8 +72,8 @@ class WordVectors:
         """
         path = as_path("the file of word vectors", file)
         words = None if keep is None else checked_texts(keep)
-        wanted = None if words is None else {spelling for word in words for spelling in (word, word.lower())}
-        return cls(*word_vector_files.read(path, wanted))
+        selected = None if words is None else {spelling for word in words for spelling in (word, word.lower())}
+        return cls(*word_vector_files.read(path, selected))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +130,9 @@ def _counts(texts: list[str], words: WordVectors) -> tuple[sp.csr_array, int]:
     lookup = _WordIndex(words.index)
     rows, offsets, num_words = array("i"), array("q", [0]), 0
     for text in texts:
-        spelled = words_of(text)
-        num_words += len(spelled)
-        rows.extend([row for row in map(lookup.__getitem__, spelled) if row >= 0])
+        text_words = words_of(text)
+        num_words += len(text_words)
+        rows.extend([row for row in map(lookup.__getitem__, text_words) if row >= 0])
         offsets.append(len(rows))
     shape = (len(texts), len(words.words))
     indices = np.frombuffer(rows, dtype=np.int32) if rows else np.zeros(0, dtype=np.int32)

@@ -155,7 +155,7 @@ def _not_there(stream: Stream, name: str, kind: str) -> ValueError:
 
 
 @dataclass
-class Known:
+class TrainingNodes:
     """The nodes of the graph that a run was trained on."""
 
     data: GraphData
@@ -164,7 +164,7 @@ class Known:
     things: str = "nodes"
 
     @classmethod
-    def of(cls, folder: str, nodes: Nodes, options: SourceOptions) -> Known:
+    def of(cls, folder: str, nodes: Nodes, options: SourceOptions) -> TrainingNodes:
         """Sees that it is the same graph."""
         if options.delimiter is not None or options.header is not None:
             raise ValueError(f"{folder} is no text file, so delimiter and header say nothing; leave them out")
@@ -316,5 +316,5 @@ def items_of(source: str, stream: Stream | None, features: Features, options: So
     if features.nodes is None:
         return Rows.of(cast(Stream, stream), features, options)
     if stream is None:
-        return Known.of(source, features.nodes, options)
+        return TrainingNodes.of(source, features.nodes, options)
     return New.of(stream, features.nodes, options)

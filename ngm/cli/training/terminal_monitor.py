@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from rich.markup import escape
 
-from ngm.cli.progress import Progress, counted
+from ngm.cli.progress import TrainingProgress, counted
 from ngm.cli.signals import stopped_again
 from ngm.cli.terminal import download, err
 from ngm.estimators.base import NGMEstimator
@@ -45,9 +45,9 @@ class TerminalMonitor(Monitor):
         """Counts texts."""
         return counted(description, "texts", self.quiet)
 
-    def fitting(self, model: NGMEstimator, description: str) -> AbstractContextManager[Progress]:
+    def fitting(self, model: NGMEstimator, description: str) -> AbstractContextManager[TrainingProgress]:
         """Shows each epoch."""
-        return Progress(model, description, self.quiet)
+        return TrainingProgress(model, description, self.quiet)
 
     def stopped_again(self) -> bool:
         """Whether there was a second signal."""

@@ -34,14 +34,14 @@ Ids = NDArray[np.int64]
 VALIDATION = 2000
 NEIGHBORS = 5
 BATCH = 128  # labelled articles in a step
-EVERY = 100  # steps between looks at the validation articles, at least
+VALIDATION_INTERVAL = 100  # steps between looks at the validation articles, at least
 PATIENCE = 5  # looks without improvement; where texts are cut, accuracy rises for long, and all steps are done
 AVERAGE = 0.998
 _BATCH_ROWS = 256  # articles predicted at once
 
 
 @dataclass(frozen=True)
-class Method:
+class AgNewsMethod:
     """A row of the table.
 
     Args:
@@ -97,7 +97,7 @@ class Articles:
 
     @cached_property
     def y(self) -> Ids:
-        """Classes of the graph's articles, -1 where nobody knows."""
+        """Classes of the graph's articles, -1 where unknown."""
         return self.data.y[self.nodes]
 
     @cached_property
@@ -140,7 +140,7 @@ class Articles:
             ids = np.flatnonzero(self.y == label)
             count = labels // len(self.data.classes)
             if count > len(ids):
-                raise ValueError(f"{count} labelled articles of {name!r} are wanted, and there are {len(ids)}")
+                raise ValueError(f"{count} labelled articles of {name!r} are required, but there are {len(ids)}")
             y_few[rng.permutation(ids)[:count]] = label
         return y_few
 
@@ -156,7 +156,7 @@ class Articles:
 
 
 def fitted(
-    articles: Articles, method: Method, labels: int | None, seed: int, steps: int
+    articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
 ) -> tuple[nn.Module, History, int]:
     """Trains a method's network.
 
@@ -187,12 +187,12 @@ def fitted(
         average=AVERAGE,
         bfloat16=method.bfloat16,
         evaluate=evaluate,
-        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * EVERY // len(loader))),
+        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // len(loader))),
     )
     return network, history, len(loader)
 
 
-def scores(articles: Articles, method: Method, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+def scores(articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
     """Test accuracy first; then that on validation, and seconds and steps up to the epoch that was kept."""
     network, history, length = fitted(articles, method, labels, seed, steps)
     epochs_used = history.epochs[: history.best_epoch + 1]
@@ -204,20 +204,22 @@ def scores(articles: Articles, method: Method, labels: int | None, seed: int, st
     }
 
 
-def _loader_and_loss(articles: Articles, method: Method, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
+def _loader_and_loss(articles: Articles, method: AgNewsMethod, y_train: Ids, seed: int) -> tuple[EdgeLoader, NGMLoss]:
     """What to learn, in batches, and at which cost."""
     y, labeled = torch.from_numpy(y_train), torch.from_numpy(y_train >= 0)
-    nothing = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
+    plain_loss = NGMLoss(alpha_ll=0, alpha_lu=0, alpha_uu=0, scaling="mean")
     if method.learn == "labels":
         ids = labeled.nonzero()[:, 0]
-        ids = ids.repeat(-(-EVERY * BATCH // len(ids)))  # few labels several times, so that an epoch is worth a look
+        ids = ids.repeat(
+            -(-VALIDATION_INTERVAL * BATCH // len(ids))
+        )  # few labels several times, so that an epoch is worth a look
         x = _inputs(articles, method, ids, seed)
-        return EdgeLoader(x, y[ids], [], batch_size=BATCH, seed=seed), nothing
+        return EdgeLoader(x, y[ids], [], batch_size=BATCH, seed=seed), plain_loss
     x = _inputs(articles, method, torch.arange(len(y)), seed)
     if method.learn == "soft labels":
         graph = _shuffled(articles.near) if method.shuffled else articles.near
         soft, labeled_soft = soft_labels(articles.vectors, y, labeled, graph, len(articles.data.classes))
-        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=labeled_soft), nothing
+        return EdgeLoader(x, soft, [], batch_size=BATCH, seed=seed, labeled=labeled_soft), plain_loss
     graph = _shuffled(articles.graph) if method.shuffled else articles.graph
     loss = NGMLoss(
         alpha_ll=method.alpha,
@@ -231,7 +233,7 @@ def _loader_and_loss(articles: Articles, method: Method, y_train: Ids, seed: int
     return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
 
 
-def _inputs(articles: Articles, method: Method, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
+def _inputs(articles: Articles, method: AgNewsMethod, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:
     """Texts of some of the graph's articles as they are shown while training."""
     rows: Ragged | SynonymTexts = articles.codes.take(torch.from_numpy(articles.nodes)[ids])
     if method.thesaurus:
@@ -247,7 +249,7 @@ def _shuffled(graph: Graph) -> Graph:
 
 
 def _glove(progress: Progress | None) -> Path:
-    """The best word vectors that are here or can be had."""
+    """The widest word vectors that are available."""
     try:
         return glove(100, progress)
     except DatasetUnavailableError:

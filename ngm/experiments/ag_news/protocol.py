@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 
 from ngm._spelling import nearest
 from ngm.datasets import Progress, load
-from ngm.experiments.ag_news.methods import BATCH, Articles, Method, scores
+from ngm.experiments.ag_news.methods import BATCH, AgNewsMethod, Articles, scores
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.text import mythes
 
-__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "curve", "plan", "run"]
+__all__ = ["CURVE", "LABELS", "METHODS", "check", "count", "plan", "run"]
 CUT = 0.3
-METHODS: dict[str, Method] = {
-    "small": Method("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
-    "small-thesaurus": Method(
+METHODS: dict[str, AgNewsMethod] = {
+    "small": AgNewsMethod("small CNN", "small", learning_rate=5e-4, bfloat16=True, steps=1500, published=0.8435),
+    "small-thesaurus": AgNewsMethod(
         "small CNN + thesaurus",
         "small",
         thesaurus=True,
@@ -31,15 +31,17 @@ METHODS: dict[str, Method] = {
         steps=1500,
         published=0.8520,
     ),
-    "tiny": Method("tiny CNN", published=0.8507),
-    "tiny-thesaurus": Method("tiny CNN + thesaurus", thesaurus=True),
-    "ngm": Method("tiny CNN with NGM", learn="edges", published=0.8690),
-    "ngm-thesaurus": Method("tiny CNN with NGM + thesaurus", learn="edges", thesaurus=True),
-    "ngm-shuffled": Method("tiny CNN with NGM, graph shuffled", learn="edges", shuffled=True),
-    "cut": Method("tiny CNN + cuts", cut=CUT, steps=6000),
-    "ours": Method("NGM (ours)", learn="soft labels", cut=CUT, steps=6000),
-    "ours-thesaurus": Method("NGM (ours) + thesaurus", learn="soft labels", cut=CUT, steps=6000, thesaurus=True),
-    "ours-shuffled": Method("NGM (ours), graph shuffled", learn="soft labels", cut=CUT, steps=6000, shuffled=True),
+    "tiny": AgNewsMethod("tiny CNN", published=0.8507),
+    "tiny-thesaurus": AgNewsMethod("tiny CNN + thesaurus", thesaurus=True),
+    "ngm": AgNewsMethod("tiny CNN with NGM", learn="edges", published=0.8690),
+    "ngm-thesaurus": AgNewsMethod("tiny CNN with NGM + thesaurus", learn="edges", thesaurus=True),
+    "ngm-shuffled": AgNewsMethod("tiny CNN with NGM, graph shuffled", learn="edges", shuffled=True),
+    "cut": AgNewsMethod("tiny CNN + cuts", cut=CUT, steps=6000),
+    "ours": AgNewsMethod("NGM (ours)", learn="soft labels", cut=CUT, steps=6000),
+    "ours-thesaurus": AgNewsMethod("NGM (ours) + thesaurus", learn="soft labels", cut=CUT, steps=6000, thesaurus=True),
+    "ours-shuffled": AgNewsMethod(
+        "NGM (ours), graph shuffled", learn="soft labels", cut=CUT, steps=6000, shuffled=True
+    ),
 }
 CURVE = ("tiny", "cut", "ours")
 QUICK = ("tiny", "ngm", "cut", "ours")
@@ -47,7 +49,7 @@ LABELS: tuple[int | None, ...] = (100, 400, 1000, 4000, 10_000, None)
 QUICK_LABELS: tuple[int | None, ...] = (400, 4000)
 CURVE_STEPS = 2000  # at most, for each point of the curve
 _QUICK_STEPS = 1000  # likewise, with --quick
-_ONCE = "small"  # a network of this size is trained once, whatever the number of seeds
+_SINGLE_SEED_SIZE = "small"  # a network of this size is trained once, whatever the number of seeds
 
 
 def run(
@@ -56,53 +58,43 @@ def run(
     quick: bool = False,
     progress: Progress | None = None,
     on_seed: Callable[[str], None] = lambda method: None,
-    kept: Scores | None = None,
-) -> Table:
-    """Runs rows of the table, with all labels.
+    scores: Scores | None = None,
+    curve: bool = False,
+) -> ResultTable:
+    """Runs rows of the table.
 
     Args:
-        rows: Keys of `METHODS`; all, or those of `QUICK`, where not given.
+        rows: Keys of `METHODS`; where not given, those of `CURVE` for the curve, of `QUICK` with `quick`, else all.
         seeds: Per row; the small CNN is trained once.
         quick: Two seeds and few steps: to see that it runs.
         progress: Called while data is fetched.
         on_seed: Called with the row's name after each seed.
-        kept: Where finished seeds are kept.
+        scores: Where finished seeds are kept.
+        curve: Accuracy against labels: 100 to all labels, the other articles unlabelled; else all labels.
 
     Returns:
         Test accuracy; and under the metrics "validation", "seconds" and "steps" that on validation articles, and the
         training time and steps up to the weights that were kept.
     """
-    max_steps = _QUICK_STEPS if quick else max(method.steps for method in METHODS.values())
-    return _table(rows or default_rows(quick), (None,), seeds, quick, max_steps, progress, on_seed, kept or Scores())
+    keys = rows or default_rows(quick, curve)
+    label_counts = (QUICK_LABELS if quick else LABELS) if curve else (None,)
+    max_steps = CURVE_STEPS if curve else max(method.steps for method in METHODS.values())
+    max_steps = _QUICK_STEPS if quick else max_steps
+    return _table(keys, label_counts, seeds, quick, max_steps, progress, on_seed, scores or Scores())
 
 
-def curve(
-    rows: Sequence[str] | None = None,
-    seeds: int = 3,
-    quick: bool = False,
-    progress: Progress | None = None,
-    on_seed: Callable[[str], None] = lambda method: None,
-    kept: Scores | None = None,
-) -> Table:
-    """The same with 100 to all labels, the other articles unlabelled; see `run`."""
-    label_counts = QUICK_LABELS if quick else LABELS
-    max_steps = _QUICK_STEPS if quick else CURVE_STEPS
-    return _table(rows or CURVE, label_counts, seeds, quick, max_steps, progress, on_seed, kept or Scores())
-
-
-def default_rows(quick: bool) -> Sequence[str]:
+def default_rows(quick: bool, curve: bool = False) -> Sequence[str]:
     """The rows to run where none are named."""
-    return QUICK if quick else tuple(METHODS)
+    return CURVE if curve else QUICK if quick else tuple(METHODS)
 
 
 def plan(choices: Choices) -> Plan:
     """Checks choices of rows, seeds and the curve."""
     rows, seeds, quick = choices.rows, choices.seeds, choices.quick
     check(rows or ())
-    table_function = curve if choices.curve else run
     return Plan(
         count(rows, seeds, quick, choices.curve),
-        lambda progress, on_seed, scores: table_function(rows, seeds, quick, progress, on_seed, scores),
+        lambda progress, on_seed, scores: run(rows, seeds, quick, progress, on_seed, scores, choices.curve),
     )
 
 
@@ -112,18 +104,18 @@ def check(rows: Sequence[str]) -> None:
         if key not in METHODS:
             raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
         if key in rows[:i]:
-            raise ValueError(f"row {key!r} is there twice; name each once")
+            raise ValueError(f"row {key!r} is given twice; name each once")
 
 
 def count(rows: Sequence[str] | None, seeds: int, quick: bool, points: bool = False) -> int:
     """How many times `on_seed` will be called, at most; `points` is for the curve."""
-    keys = rows or (CURVE if points else default_rows(quick))
+    keys = rows or default_rows(quick, points)
     seeds_per_point = sum(_seeds(METHODS[key], seeds, quick) for key in keys)
     return seeds_per_point * (len(QUICK_LABELS if quick else LABELS) if points else 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class AgNewsCell:
     """One method with some articles labelled.
 
     Args:
@@ -133,7 +125,7 @@ class Cell:
         steps: At most.
     """
 
-    method: Method
+    method: AgNewsMethod
     articles: Articles
     labels: int | None
     steps: int
@@ -162,7 +154,7 @@ def _table(
     progress: Progress | None,
     on_seed: Callable[[str], None],
     cache: Scores,
-) -> Table:
+) -> ResultTable:
     check(rows)
     articles = Articles(load("ag_news", progress), progress)
     table_rows: list[Row] = []
@@ -175,20 +167,20 @@ def _table(
             continue
         steps = min(method.steps, max_steps)
         for labels in label_counts:
-            cell, scores = Cell(method, articles, labels, steps), []
+            cell, scores = AgNewsCell(method, articles, labels, steps), []
             labels_text = f"{labels:,} labels" if labels else "all labels"
             for seed in range(_seeds(method, seeds, quick)):
                 scores.append(cache.get(_cache_key(articles.data.note, method, labels, seed, steps), cell, seed))
                 on_seed(f"{method.name}, {labels_text}")
             table_rows += _rows(method, labels or int((articles.y >= 0).sum()), scores)
-    return Table("ag-news", table_rows, notes)
+    return ResultTable("ag-news", table_rows, notes)
 
 
-def _seeds(method: Method, seeds: int, quick: bool) -> int:
-    return 1 if method.size == _ONCE else 2 if quick else seeds
+def _seeds(method: AgNewsMethod, seeds: int, quick: bool) -> int:
+    return 1 if method.size == _SINGLE_SEED_SIZE else 2 if quick else seeds
 
 
-def _missing(method: Method) -> str:
+def _missing(method: AgNewsMethod) -> str:
     """What keeps a row from being run, in words."""
     if not method.thesaurus:
         return ""
@@ -199,7 +191,7 @@ def _missing(method: Method) -> str:
     return ""
 
 
-def _cache_key(data: str, method: Method, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
+def _cache_key(data: str, method: AgNewsMethod, labels: int | None, seed: int, steps: int) -> dict[str, str | int]:
     """What tells a score from others."""
     return {
         "table": "ag-news",
@@ -212,7 +204,7 @@ def _cache_key(data: str, method: Method, labels: int | None, seed: int, steps: 
     }
 
 
-def _rows(method: Method, labels: int, scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: AgNewsMethod, labels: int, scores: Sequence[Score]) -> Iterator[Row]:
     for metric in ("accuracy", "validation", "seconds", "steps"):
         values = [replace(score, value=score.metrics[metric]) for score in scores]
         yield summary(
@@ -234,7 +226,7 @@ def _notes(articles: Articles, rows: Sequence[str], max_steps: int) -> Iterator[
     budget = ", ".join(f"{METHODS[key].name} {min(METHODS[key].steps, max_steps):,}" for key in rows)
     yield f"steps of {BATCH} articles at most: {budget}; fewer where validation does not improve and texts are not cut"
     yield "the paper's figures are with all 120,000 articles and 111,469 unlabelled ones: not comparable with a part"
-    if any(METHODS[key].size == _ONCE for key in rows):
+    if any(METHODS[key].size == _SINGLE_SEED_SIZE for key in rows):
         yield "the small CNN is trained once, in bfloat16"
     if any(METHODS[key].learn == "soft labels" for key in rows):
         yield (

@@ -85,7 +85,7 @@ Scorer = Callable[[Bloggers, Ids, int], Floats]
 
 
 @dataclass(frozen=True)
-class Method:
+class BlogCatalogMethod:
     """A row of the table.
 
     Args:
@@ -116,7 +116,7 @@ def linear(vectors: str) -> Scorer:
 
 
 @dataclass(frozen=True)
-class Networks:
+class LabelNetworks:
     """The paper's networks: one for each label, one hidden layer of 50, adjacency rows as inputs, l2 across edges.
 
     Args:
@@ -180,7 +180,7 @@ def weighted_bce(y_true: NDArray[np.int64], balance: float) -> NodeCost:
 
     Args:
         y_true: (l, L) labels of the training nodes.
-        balance: See `Networks`.
+        balance: See `LabelNetworks`.
     """
     frequency = torch.from_numpy(y_true.mean(axis=0)).float().clamp(1 / len(y_true), 1 - 1 / len(y_true))  # (L,)
     positive = ((1 - frequency) / frequency) ** balance
@@ -194,7 +194,7 @@ def weighted_bce(y_true: NDArray[np.int64], balance: float) -> NodeCost:
 
 
 @dataclass(frozen=True)
-class Joint:
+class JointNetwork:
     """One linear network for all labels together on wide vectors of length 1, attracted across the edges.
 
     Args:
@@ -234,24 +234,33 @@ class Joint:
         return np.log(p / (1 - p))
 
 
-def _on_vectors(name: str, vectors: str, published: Mapping[int, float] | None = None, walks: bool = False) -> Method:
+def _on_vectors(
+    name: str, vectors: str, published: Mapping[int, float] | None = None, walks: bool = False
+) -> BlogCatalogMethod:
     package = "gensim" if walks else None
-    return Method(f"{name} + linear", {"": linear(vectors)}, published=published or {}, package=package, needs=vectors)
+    return BlogCatalogMethod(
+        f"{name} + linear", {"": linear(vectors)}, published=published or {}, package=package, needs=vectors
+    )
 
 
-METHODS: dict[str, Method] = {
-    "ffnn": Method("FFNN (alpha = 0)", {"": Networks(alpha=0.0, steps=(12, 22, 22))}, folds=1),
-    "ngm": Method(
-        "NGM-FFNN", {"": Networks(alpha=0.1, steps=(41, 82, 123))}, folds=1, published={20: 0.191, 50: 0.242, 80: 0.262}
+METHODS: dict[str, BlogCatalogMethod] = {
+    "ffnn": BlogCatalogMethod("FFNN (alpha = 0)", {"": LabelNetworks(alpha=0.0, steps=(12, 22, 22))}, folds=1),
+    "ngm": BlogCatalogMethod(
+        "NGM-FFNN",
+        {"": LabelNetworks(alpha=0.1, steps=(41, 82, 123))},
+        folds=1,
+        published={20: 0.191, 50: 0.242, 80: 0.262},
     ),
     "node2vec": _on_vectors("node2vec", "node2vec", {20: 0.168, 50: 0.174, 80: 0.177}, walks=True),
     "deepwalk": _on_vectors("DeepWalk", "deepwalk", walks=True),
     "netmf": _on_vectors("NetMF", "netmf"),
-    "ours-plain": Method(
+    "ours-plain": BlogCatalogMethod(
         "NGM (ours), alpha = 0",
-        {f"penalty = {c}": Joint(alpha=0.0, penalty=c) for c in (2.0, 4.0)},
+        {f"penalty = {c}": JointNetwork(alpha=0.0, penalty=c) for c in (2.0, 4.0)},
         folds=2,
         needs="wide_netmf",
     ),
-    "ours": Method("NGM (ours)", {f"alpha = {a}": Joint(alpha=a) for a in (0.003, 0.01)}, folds=2, needs="wide_netmf"),
+    "ours": BlogCatalogMethod(
+        "NGM (ours)", {f"alpha = {a}": JointNetwork(alpha=a) for a in (0.003, 0.01)}, folds=2, needs="wide_netmf"
+    ),
 }

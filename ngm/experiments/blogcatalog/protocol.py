@@ -17,11 +17,11 @@ import numpy as np
 from ngm._spelling import nearest
 from ngm.datasets import Progress, load
 from ngm.datasets.blogcatalog import split
-from ngm.experiments.blogcatalog.methods import METHODS, Bloggers, Floats, Ids, Method, Scorer
+from ngm.experiments.blogcatalog.methods import METHODS, BlogCatalogMethod, Bloggers, Floats, Ids, Scorer
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.metrics import Average, Protocol, best_thresholds, f1, recall
 
 __all__ = ["METHODS", "SHARES", "check", "count", "plan", "run"]
@@ -47,7 +47,7 @@ def run(
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
     shares: Sequence[int] | None = None,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table.
 
     Args:
@@ -72,7 +72,7 @@ def run(
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
         for share in columns:
-            cell, cell_scores = Cell(method, bloggers, share), []
+            cell, cell_scores = BlogCatalogCell(method, bloggers, share), []
             for seed in range(2 if quick else seeds):
                 cell_scores.append(cache.get(_cache_key(key, share, seed), cell, seed))
                 on_seed(f"{method.name}, {share} %")
@@ -81,7 +81,7 @@ def run(
                 notes.append(
                     f"{method.name}, {share} %: validation chose {_count_candidates(s.chosen for s in cell_scores)}"
                 )
-    return Table("blogcatalog", table_rows, notes)
+    return ResultTable("blogcatalog", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -99,10 +99,10 @@ def check(rows: Sequence[str], shares: Sequence[int] = SHARES) -> None:
     for key in rows:
         if key not in METHODS:
             raise ValueError(f"unknown row {key!r}{nearest(key, METHODS)}; choose from {', '.join(METHODS)}")
-    for name, listed in (("row", rows), ("training share", shares)):
-        for i, value in enumerate(listed):
-            if value in listed[:i]:
-                raise ValueError(f"{name} {value!r} is there twice; name each once")
+    for name, choices in (("row", rows), ("training share", shares)):
+        for i, value in enumerate(choices):
+            if value in choices[:i]:
+                raise ValueError(f"{name} {value!r} is given twice; name each once")
     for share in shares:
         if not 1 <= share <= 99:
             raise ValueError(f"training share is {share} %; give whole numbers between 1 and 99, such as 20,50,80")
@@ -119,7 +119,7 @@ def count(rows: Sequence[str], seeds: int, quick: bool, shares: Sequence[int] | 
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class BlogCatalogCell:
     """One method with a share of the nodes labelled.
 
     Args:
@@ -128,7 +128,7 @@ class Cell:
         share: Percent of the nodes to train on.
     """
 
-    method: Method
+    method: BlogCatalogMethod
     bloggers: Bloggers
     share: int
 
@@ -142,12 +142,12 @@ class Cell:
         labeled, test = split(len(y), self.share / 100, seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # labels without a positive among the training nodes and the like
-            ids, guesses = self._held_out(labeled, seed)
-            best_candidate = max(guesses, key=lambda candidate: _reachable(y[ids], guesses[candidate]))
+            ids, held_out_logits = self._held_out(labeled, seed)
+            best_candidate = max(held_out_logits, key=lambda candidate: _best_f1(y[ids], held_out_logits[candidate]))
             logits = self.method.candidates[best_candidate](self.bloggers, labeled, seed)[test]
         thresholds = {
             "fixed": np.zeros(y.shape[1]),
-            "chosen": best_thresholds(y[ids], guesses[best_candidate]),
+            "chosen": best_thresholds(y[ids], held_out_logits[best_candidate]),
             None: None,
         }
         metrics = {
@@ -174,9 +174,9 @@ class Cell:
         return candidate(self.bloggers, np.setdiff1d(labeled, part), seed)[part]
 
 
-def _reachable(y: Ids, guesses: Floats) -> float:
+def _best_f1(y: Ids, logits: Floats) -> float:
     """Macro-F1 at the best thresholds: what candidates are compared by."""
-    return f1(y, guesses, threshold=best_thresholds(y, guesses))
+    return f1(y, logits, threshold=best_thresholds(y, logits))
 
 
 def _name(metric: str, protocol: str, threshold: str | None) -> str:
@@ -188,7 +188,7 @@ def _cache_key(method: str, share: int, seed: int) -> dict[str, str | int]:
     return {"table": "blogcatalog", "method": method, "share": share, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, share: int, cell_scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: BlogCatalogMethod, share: int, cell_scores: Sequence[Score]) -> Iterator[Row]:
     for protocol, threshold in _COLUMNS:
         for metric, _, _ in _METRICS:
             values = [replace(score, value=score.metrics[_name(metric, protocol, threshold)]) for score in cell_scores]
@@ -205,10 +205,10 @@ def _rows(method: Method, share: int, cell_scores: Sequence[Score]) -> Iterator[
 
 def _count_candidates(candidates: Iterator[str]) -> str:
     """`alpha = 0.1 (7), alpha = 0.01 (3)`."""
-    listed = list(candidates)
+    names = list(candidates)
     return ", ".join(
-        f"{candidate} ({listed.count(candidate)})"
-        for candidate in sorted(dict.fromkeys(listed), key=listed.count, reverse=True)
+        f"{candidate} ({names.count(candidate)})"
+        for candidate in sorted(dict.fromkeys(names), key=names.count, reverse=True)
     )
 
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from ngm._spelling import nearest
 from ngm.datasets import Dataset, Progress, load
 from ngm.experiments.citations import DATASETS
-from ngm.experiments.citations.methods import METHODS, Method, Setting
-from ngm.experiments.citations.splits import Cell, view
+from ngm.experiments.citations.methods import METHODS, CitationMethod, Setting
+from ngm.experiments.citations.splits import CitationCell, view
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.graph import Graph
 from ngm.io.run_folder import JSON
 
@@ -40,7 +40,7 @@ def run(
     dataset: str = "pubmed",
     scores: Scores | None = None,
     settings: Sequence[Setting] = SETTINGS,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table.
 
     Args:
@@ -60,7 +60,7 @@ def run(
     data, cache = load(dataset, progress), scores or Scores()
     table_rows, notes = [], _notes(data)
     for key, setting in cells(rows, settings):
-        method, cell = METHODS[key], Cell(METHODS[key], data, setting)
+        method, cell = METHODS[key], CitationCell(METHODS[key], data, setting)
         if method.package and importlib.util.find_spec(method.package) is None:
             notes.append(f"{method.name} is left out: it needs {method.package} (pip install {method.package})")
             continue
@@ -72,7 +72,7 @@ def run(
         if len(method.candidates) > 1:
             notes.append(f"{method.name}, {setting}: of its candidates validation chose {cell_scores[0].chosen}")
     notes += _differences(rows, table_rows, dataset)
-    return Table("pubmed", table_rows, notes)
+    return ResultTable("pubmed", table_rows, notes)
 
 
 def curve(
@@ -83,7 +83,7 @@ def curve(
     on_seed: Callable[[str], None] = lambda method: None,
     dataset: str = "pubmed",
     scores: Scores | None = None,
-) -> Table:
+) -> ResultTable:
     """Accuracy against the number of labels: 1, 2, 5, 10 and 20 a class, test nodes out of the graph.
 
     Args:
@@ -105,7 +105,7 @@ def curve(
         for number in LABELS_PER_CLASS:
             cell_scores = []
             for seed in range(2 if quick else seeds):
-                cell = Cell(method, data, "inductive", number, draw=seed)
+                cell = CitationCell(method, data, "inductive", number, draw=seed)
                 cell_scores.append(cache.get(_cache_key("pubmed-curve", dataset, key, str(number), seed), cell, seed))
                 on_seed(method.name)
             table_rows.append(_row(method, "inductive", cell_scores, dataset, labels=number * len(data.classes)))
@@ -114,7 +114,7 @@ def curve(
         "the public seeds, a new draw for every seed, the same for every method",
         "the 500 validation nodes keep their role, which is generous where labels are few, and the same for all rows",
     ]
-    return Table("pubmed-curve", table_rows, notes)
+    return ResultTable("pubmed-curve", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -163,7 +163,7 @@ def cells(rows: Sequence[str], settings: Sequence[Setting]) -> Iterator[tuple[st
                 yield key, setting
 
 
-def seed_numbers(method: Method, seeds: int, quick: bool) -> range:
+def seed_numbers(method: CitationMethod, seeds: int, quick: bool) -> range:
     """Seeds to run; one where chance plays no part."""
     return range(1 if not method.chance else 2 if quick else seeds)
 
@@ -184,7 +184,9 @@ def _cache_key(table: str, dataset: str, method: str, setting: str, seed: int) -
     return {**names, "seed": seed, "code": code_digest(__name__)}
 
 
-def _row(method: Method, setting: Setting, cell_scores: list[Score], dataset: str, labels: int | None = None) -> Row:
+def _row(
+    method: CitationMethod, setting: Setting, cell_scores: list[Score], dataset: str, labels: int | None = None
+) -> Row:
     published = method.published.get(dataset) if setting == method.column and labels is None else None
     return summary(cell_scores, method=method.name, setting=setting, paper=published, dataset=dataset, labels=labels)
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ngm.datasets import Dataset, few_labels
-from ngm.experiments.citations.methods import Estimator, Make, Method, Setting
+from ngm.experiments.citations.methods import CitationMethod, Estimator, Make, Setting
 from ngm.graph import Graph
 from ngm.metrics import accuracy
 
@@ -49,7 +49,7 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
     Args:
         data: A citation graph.
         setting: "inductive" takes the test nodes out, rows and edges.
-        per_class: Show only so many seeds of each class, drawn by `seed`.
+        per_class: Number of seeds of each class, drawn by `seed`; all where None.
         seed: See above.
         choosing: Let the validation nodes be the test nodes: for choosing settings. In the inductive setting they are
             out of the graph then, since nodes in the graph would be judged better than new ones.
@@ -79,18 +79,18 @@ def view(data: Dataset, setting: Setting, per_class: int | None = None, seed: in
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class CitationCell:
     """One method on one view of the data.
 
     Args:
         method: Which.
         data: A citation graph.
         setting: See `view`, as for the rest.
-        per_class: Show only so many seeds of each class.
+        per_class: Number of seeds of each class; all where None.
         draw: Which draw of them.
     """
 
-    method: Method
+    method: CitationMethod
     data: Dataset
     setting: Setting
     per_class: int | None = None

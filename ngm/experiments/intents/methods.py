@@ -46,7 +46,7 @@ class Messages:
 
     Args:
         data: Messages in three parts.
-        per_class: Show only so many labels of each intent, drawn by the seed; all of them where None.
+        per_class: Number of labels of each intent, drawn by the seed; all where None.
     """
 
     data: Dataset
@@ -55,10 +55,10 @@ class Messages:
     @cached_property
     def words(self) -> tuple[WordVectors, ...]:
         """GloVe vectors 50 and 100 wide: the latter lack words of one letter, such as "I", and cannot be fetched."""
-        kept, files = {token for text in self.data.texts for token in tokens_of(text)}, [glove(50)]
+        tokens, files = {token for text in self.data.texts for token in tokens_of(text)}, [glove(50)]
         with suppress(DatasetUnavailableError):
             files.append(glove(100))
-        return tuple(WordVectors.read(file, keep=kept) for file in files)
+        return tuple(WordVectors.read(file, keep=tokens) for file in files)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -67,7 +67,7 @@ class Messages:
 
     @cached_property
     def table(self) -> Tensor:
-        """(V, 150) vectors that a network starts from; (V, 50) where only those are at hand."""
+        """(V, 150) vectors that a network starts from; (V, 50) where only those are available."""
         return torch.cat([self.vocabulary.vectors(words)[0] for words in self.words], dim=1)
 
     def part(self, ids: Ids) -> list[str]:
@@ -88,9 +88,9 @@ class Messages:
 
     def shuffled(self, seed: int) -> Graph:
         """The graph with its nodes renamed at random: the same degrees and weights, but no likeness behind them."""
-        name = np.random.default_rng([seed, 2]).permutation(self.graph.num_nodes)
+        permutation = np.random.default_rng([seed, 2]).permutation(self.graph.num_nodes)
         return Graph.from_edges(
-            torch.from_numpy(name)[self.graph.edges], self.graph.weight, num_nodes=self.graph.num_nodes
+            torch.from_numpy(permutation)[self.graph.edges], self.graph.weight, num_nodes=self.graph.num_nodes
         )
 
     def training_labels(self, seed: int) -> Ids:
@@ -100,7 +100,7 @@ class Messages:
 
 
 @dataclass(frozen=True)
-class Scored:
+class IntentScores:
     """What a method says.
 
     Args:
@@ -112,50 +112,54 @@ class Scored:
     test: Floats
 
 
-Scorer = Callable[[Messages, int], Scored]
+Scorer = Callable[[Messages, int], IntentScores]
 """(data, seed) -> scores."""
 
 
 @dataclass(frozen=True)
-class Method:
+class IntentMethod:
     """A row of the table.
 
     Args:
         name: As printed.
         candidates: By their settings in words; the development messages choose where there are several.
-        few: The candidates where few labels are shown, if they are others.
+        few_label_candidates: The candidates where few labels are shown, if they are others.
         chance: Whether seeds differ where all labels are shown.
         published: MRR in the paper, on messages of its own.
     """
 
     name: str
     candidates: Mapping[str, Scorer]
-    few: Mapping[str, Scorer] | None = None
+    few_label_candidates: Mapping[str, Scorer] | None = None
     chance: bool = True
     published: float | None = None
 
-    def of(self, messages: Messages) -> Mapping[str, Scorer]:
+    def candidates_for(self, messages: Messages) -> Mapping[str, Scorer]:
         """The candidates for some messages."""
-        return self.candidates if self.few is None or messages.per_class is None else self.few
+        return (
+            self.candidates
+            if self.few_label_candidates is None or messages.per_class is None
+            else self.few_label_candidates
+        )
 
 
-def random_order(messages: Messages, seed: int) -> Scored:
+def random_order(messages: Messages, seed: int) -> IntentScores:
     """Ranks the intents at random."""
     rng, classes = np.random.default_rng([seed, 3]), len(messages.data.classes)
-    return Scored(
+    return IntentScores(
         *(rng.random((len(ids), classes)) for ids in (messages.data.validation, messages.data.test)),
     )
 
 
-def by_frequency(messages: Messages, seed: int) -> Scored:
+def by_frequency(messages: Messages, seed: int) -> IntentScores:
     """Ranks the intents by how many training messages have them."""
     y = messages.training_labels(seed)
     share = np.bincount(y[y >= 0], minlength=len(messages.data.classes)) / (y >= 0).sum()
-    return Scored(*(np.tile(share, (len(ids), 1)) for ids in (messages.data.validation, messages.data.test)))
+    return IntentScores(*(np.tile(share, (len(ids), 1)) for ids in (messages.data.validation, messages.data.test)))
 
 
 @dataclass(frozen=True)
-class Linear:
+class TfidfRegression:
     """Logistic regression on TF-IDF of runs of tokens, marks such as `?` included.
 
     Args:
@@ -166,13 +170,13 @@ class Linear:
     longest: int
     penalty: float
 
-    def __call__(self, messages: Messages, seed: int) -> Scored:
+    def __call__(self, messages: Messages, seed: int) -> IntentScores:
         """Learns from the labelled messages alone; how rare a run is, from all training messages."""
         y = messages.training_labels(seed)
         x, rows = self.rows(messages)
         model = self.fitted(x[y >= 0], y[y >= 0])
         parts = (messages.part(ids) for ids in (messages.data.validation, messages.data.test))
-        return Scored(*(model.predict_proba(rows.transform(part)) for part in parts))
+        return IntentScores(*(model.predict_proba(rows.transform(part)) for part in parts))
 
     def rows(self, messages: Messages) -> tuple[sp.csr_matrix, TfidfVectorizer]:
         """(t, runs) TF-IDF of the training messages, and what makes such rows of others."""
@@ -210,7 +214,7 @@ class PropagatedTargets:
     mu1: float = 10.0
     mu2: tuple[float, ...] = (0.0, 0.05, 0.2, 0.5)
     mu3: float = 10.0
-    prior: Linear = Linear(longest=3, penalty=10.0)
+    prior: TfidfRegression = TfidfRegression(longest=3, penalty=10.0)
     folds: int = 5
 
     def targets(self, messages: Messages, graph: Graph, seed: int) -> Tensor:
@@ -260,13 +264,13 @@ class PropagatedTargets:
 
 
 @dataclass(frozen=True)
-class Network:
+class LSTMRanker:
     """The paper's network, 2 layers of 100 with h at the last token, trained with the graph or without.
 
     Args:
         alpha: Of all kinds of edge; l2 between the states h of both ends.
         edges: Which graph.
-        taught: What the targets are; the labels where None.
+        teacher: What the targets are; the labels where None.
         smoothing: Where the targets are the labels, the share of them that is spread over all intents.
         passes: The budget: as many batches as it takes to show each training message so many times, for every row of
             the table. Whole passes are run, and the best on the development messages is kept.
@@ -278,7 +282,7 @@ class Network:
 
     alpha: float = 0.0
     edges: Edges = "neighbors"
-    taught: PropagatedTargets | None = None
+    teacher: PropagatedTargets | None = None
     smoothing: float = 0.3
     passes: int = 16
     batch_size: int = 512
@@ -290,7 +294,7 @@ class Network:
         """How many batches a training may take, at most."""
         return self.passes * -(-len(messages.data.train) // (self.batch_size // 4))
 
-    def __call__(self, messages: Messages, seed: int) -> Scored:
+    def __call__(self, messages: Messages, seed: int) -> IntentScores:
         """Trains one network."""
         data = messages.data
         loader = self._loader(messages, seed)
@@ -313,13 +317,13 @@ class Network:
             clip=1.0,
             evaluate=evaluate,
         )
-        return Scored(logits(network, validation), logits(network, test))
+        return IntentScores(logits(network, validation), logits(network, test))
 
     def _loader(self, messages: Messages, seed: int) -> EdgeLoader:
         graph = messages.shuffled(seed) if self.edges == "shuffled" else messages.graph
         return EdgeLoader(
             messages.vocabulary.read(messages.part(messages.data.train)),
-            self._smoothed(messages, seed) if self.taught is None else self.taught.targets(messages, graph, seed),
+            self._smoothed(messages, seed) if self.teacher is None else self.teacher.targets(messages, graph, seed),
             graph if self.alpha else None,
             batch_size=self.batch_size if self.alpha else self.batch_size // 4,
             seed=seed,
@@ -341,21 +345,28 @@ def logits(network: nn.Module, tokens: Ragged) -> Floats:
         return torch.cat([network(tokens[part]) for part in parts]).numpy()
 
 
-METHODS: dict[str, Method] = {
-    "random": Method("Random", {"": random_order}, published=0.175),
-    "frequency": Method("Frequency", {"": by_frequency}, chance=False, published=0.258),
-    "tfidf": Method(
+METHODS: dict[str, IntentMethod] = {
+    "random": IntentMethod("Random", {"": random_order}, published=0.175),
+    "frequency": IntentMethod("Frequency", {"": by_frequency}, chance=False, published=0.258),
+    "tfidf": IntentMethod(
         "TF-IDF + logistic regression",
-        {f"runs up to {n}, C = {c}": Linear(n, c) for n in (2, 3) for c in (3.0, 10.0, 30.0)},
+        {f"runs up to {n}, C = {c}": TfidfRegression(n, c) for n in (2, 3) for c in (3.0, 10.0, 30.0)},
         chance=False,
     ),
-    "lstm": Method("LSTM", {"": Network()}, published=0.276),
-    "ngm": Method("NGM-LSTM", {"alpha = 0.008": Network(0.008)}, few={"alpha = 0.03": Network(0.03)}, published=0.284),
-    "shuffled": Method(
-        "NGM-LSTM, graph shuffled",
-        {"alpha = 0.008": Network(0.008, "shuffled")},
-        few={"alpha = 0.03": Network(0.03, "shuffled")},
+    "lstm": IntentMethod("LSTM", {"": LSTMRanker()}, published=0.276),
+    "ngm": IntentMethod(
+        "NGM-LSTM",
+        {"alpha = 0.008": LSTMRanker(0.008)},
+        few_label_candidates={"alpha = 0.03": LSTMRanker(0.03)},
+        published=0.284,
     ),
-    "ours": Method("NGM (ours)", {"": Network(taught=PropagatedTargets())}),
-    "ours-shuffled": Method("NGM (ours), graph shuffled", {"": Network(taught=PropagatedTargets(), edges="shuffled")}),
+    "shuffled": IntentMethod(
+        "NGM-LSTM, graph shuffled",
+        {"alpha = 0.008": LSTMRanker(0.008, "shuffled")},
+        few_label_candidates={"alpha = 0.03": LSTMRanker(0.03, "shuffled")},
+    ),
+    "ours": IntentMethod("NGM (ours)", {"": LSTMRanker(teacher=PropagatedTargets())}),
+    "ours-shuffled": IntentMethod(
+        "NGM (ours), graph shuffled", {"": LSTMRanker(teacher=PropagatedTargets(), edges="shuffled")}
+    ),
 }

@@ -16,9 +16,9 @@ from ngm.datasets import Progress, load
 from ngm.experiments.code_digest import code_digest
 from ngm.experiments.experiment import Choices, Plan
 from ngm.experiments.intents import DATASETS
-from ngm.experiments.intents.methods import METHODS, Messages, Method, Network, Scored
+from ngm.experiments.intents.methods import METHODS, IntentMethod, IntentScores, LSTMRanker, Messages
 from ngm.experiments.scores import Score, Scores
-from ngm.experiments.table import Row, Table, summary
+from ngm.experiments.table import ResultTable, Row, summary
 from ngm.io.run_folder import JSON
 from ngm.metrics import accuracy, mean_reciprocal_rank
 
@@ -36,7 +36,7 @@ def run(
     on_seed: Callable[[str], None] = lambda method: None,
     scores: Scores | None = None,
     datasets: Sequence[str] = DATASETS,
-) -> Table:
+) -> ResultTable:
     """Runs rows of the table.
 
     Args:
@@ -59,7 +59,7 @@ def run(
         notes.append(_about(dataset, messages))
         for key in rows:
             method, seed_scores = METHODS[key], []
-            cell = Cell(method, messages)
+            cell = IntentCell(method, messages)
             for seed in _seeds(method, dataset, seeds, quick):
                 seed_scores.append(cache.get(_cache_key(key, dataset, seed), cell, seed))
                 on_seed(f"{method.name}, {dataset}")
@@ -68,7 +68,7 @@ def run(
                 notes.append(
                     f"{dataset}, {method.name}: {_count_chosen(seed_scores)}, chosen on the development messages"
                 )
-    return Table("intents", table_rows, notes)
+    return ResultTable("intents", table_rows, notes)
 
 
 def plan(choices: Choices) -> Plan:
@@ -84,12 +84,12 @@ def plan(choices: Choices) -> Plan:
 
 def check(rows: Sequence[str], datasets: Sequence[str] = DATASETS) -> None:
     """Refuses rows and data sets that are not there."""
-    for name, listed, choices in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
-        for i, value in enumerate(listed):
-            if value not in choices:
-                raise ValueError(f"unknown {name} {value!r}{nearest(value, choices)}; choose from {', '.join(choices)}")
-            if value in listed[:i]:
-                raise ValueError(f"{name} {value!r} is there twice; name each once")
+    for name, choices, options in (("row", rows, list(METHODS)), ("data set", datasets, list(DATASETS))):
+        for i, value in enumerate(choices):
+            if value not in options:
+                raise ValueError(f"unknown {name} {value!r}{nearest(value, options)}; choose from {', '.join(options)}")
+            if value in choices[:i]:
+                raise ValueError(f"{name} {value!r} is given twice; name each once")
 
 
 def count(rows: Sequence[str], seeds: int, quick: bool, datasets: Sequence[str] = DATASETS) -> int:
@@ -98,7 +98,7 @@ def count(rows: Sequence[str], seeds: int, quick: bool, datasets: Sequence[str] 
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class IntentCell:
     """One method on one data set.
 
     Args:
@@ -106,7 +106,7 @@ class Cell:
         messages: The data.
     """
 
-    method: Method
+    method: IntentMethod
     messages: Messages
 
     def prepare(self) -> None:
@@ -117,7 +117,8 @@ class Cell:
         """(test scores by name, settings in words)."""
         data = self.messages.data
         results = {
-            settings: candidate(self.messages, seed) for settings, candidate in self.method.of(self.messages).items()
+            settings: candidate(self.messages, seed)
+            for settings, candidate in self.method.candidates_for(self.messages).items()
         }
         y_validation = data.y[data.validation]
         best_settings = max(
@@ -128,14 +129,14 @@ class Cell:
             **self._validation(results[best_settings]),
         }, best_settings
 
-    def _validation(self, scored: Scored) -> dict[str, float]:
+    def _validation(self, scores: IntentScores) -> dict[str, float]:
         data = self.messages.data
-        return {"validation_mrr": mean_reciprocal_rank(data.y[data.validation], scored.validation)}
+        return {"validation_mrr": mean_reciprocal_rank(data.y[data.validation], scores.validation)}
 
 
-def _measure(scored: Scored, y_true: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
-    accuracy_ = accuracy(y_true, scored.test.argmax(axis=1))
-    return {"mrr": mean_reciprocal_rank(y_true, scored.test), "accuracy": accuracy_}
+def _measure(scores: IntentScores, y_true: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, float]:
+    accuracy_ = accuracy(y_true, scores.test.argmax(axis=1))
+    return {"mrr": mean_reciprocal_rank(y_true, scores.test), "accuracy": accuracy_}
 
 
 def _messages(dataset: str, progress: Progress | None) -> Messages:
@@ -143,7 +144,7 @@ def _messages(dataset: str, progress: Progress | None) -> Messages:
     return Messages(load(dataset.removesuffix(_FEW), progress), LABELS_PER_CLASS if is_few else None)
 
 
-def _seeds(method: Method, dataset: str, seeds: int, quick: bool) -> range:
+def _seeds(method: IntentMethod, dataset: str, seeds: int, quick: bool) -> range:
     """Seeds to run; one where chance plays no part. Few labels are drawn anew by every seed."""
     fixed = not method.chance and not dataset.endswith(_FEW)
     return range(1 if fixed else 2 if quick else seeds)
@@ -154,7 +155,7 @@ def _cache_key(method: str, dataset: str, seed: int) -> dict[str, JSON]:
     return {"table": "intents", "dataset": dataset, "method": method, "seed": seed, "code": code_digest(__name__)}
 
 
-def _rows(method: Method, messages: Messages, seed_scores: Sequence[Score]) -> Iterator[Row]:
+def _rows(method: IntentMethod, messages: Messages, seed_scores: Sequence[Score]) -> Iterator[Row]:
     labels = None if messages.per_class is None else messages.per_class * len(messages.data.classes)
     main = messages.data.name == DATASETS[0]
     for metric in _METRICS:
@@ -172,12 +173,13 @@ def _rows(method: Method, messages: Messages, seed_scores: Sequence[Score]) -> I
 def _about(dataset: str, messages: Messages) -> str:
     data, graph = messages.data, messages.graph
     ends = data.y[data.train][graph.edges.numpy()]  # (m, 2)
-    within = np.mean(ends[:, 0] == ends[:, 1])
+    same_intent = np.mean(ends[:, 0] == ends[:, 1])
     sizes = " / ".join(f"{len(ids):,}" for ids in (data.train, data.validation, data.test))
     hidden = "" if messages.per_class is None else f", {messages.per_class} labels an intent shown and the rest hidden"
     return (
         f"{dataset}: {data.note}; {sizes} messages{hidden}; graph of {graph.num_edges:,} edges between training "
-        f"messages, {within:.0%} of them within an intent; a training takes at most {Network().steps(messages)} steps"
+        f"messages, {same_intent:.0%} of them within an intent; a training takes at most "
+        f"{LSTMRanker().steps(messages)} steps"
     )
 
 

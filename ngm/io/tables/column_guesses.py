@@ -1,4 +1,4 @@
-"""Which column is which, where nobody said so."""
+"""Guesses the roles of columns that are not named."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def edge_columns(query: Query, names: ColumnNames) -> EdgeColumns:
     )
     excluded.add(source)
     target = names.target or _find_name(query, TARGETS, excluded) or _first_column(query, excluded)
-    nameless = not query.header and query.columns[0] == "column0"
-    if weight is None and nameless and len(query.columns) == 3 and {source, target} == {"column0", "column1"}:
+    is_unnamed = not query.header and query.columns[0] == "column0"
+    if weight is None and is_unnamed and len(query.columns) == 3 and {source, target} == {"column0", "column1"}:
         weight = "column2" if query.numbers[2] else None
     return EdgeColumns(query, source, target, weight)
 
@@ -78,8 +78,8 @@ def node_columns(query: Query, names: ColumnNames) -> tuple[str, str | None]:
 
 
 def _find_name(query: Query, names: Sequence[str], excluded: Sequence[str | None] | set[str | None]) -> str | None:
-    spelled = {column.lower(): column for column in reversed(query.columns) if column not in excluded}
-    return next((spelled[name] for name in names if name in spelled), None)
+    columns_by_lower = {column.lower(): column for column in reversed(query.columns) if column not in excluded}
+    return next((columns_by_lower[name] for name in names if name in columns_by_lower), None)
 
 
 def _first_column(query: Query, excluded: set[str | None]) -> str:

@@ -45,7 +45,7 @@ class EncodedEdges:
 
     Args:
         rows: Rows read, lines that did not fit among them.
-        bad: Rows that are no edge: lines that did not fit, missing ends, weights that are none.
+        bad: Rows that are not edges: lines that did not fit, missing ends, invalid weights.
         self_loops: Rows that join a node with itself.
         dangling_rows: Rows with an end that is not among the nodes.
         dangling_ids: How many different ids those ends are.
@@ -211,7 +211,7 @@ def _count(connection: duckdb.DuckDBPyConnection, ends: EdgeColumns, keys: list[
 
 
 def _examples(connection: duckdb.DuckDBPyConnection, ends: EdgeColumns, keys: list[str]) -> tuple[str, ...]:
-    """The first rows with a missing end or a weight that is none, as they were written."""
+    """The first rows with a missing end or an invalid weight, as they were written."""
     columns = [c for c in (ends.source, ends.target, ends.weight) if c is not None]
     reasons = ["'no source'", "'no target'"]
     tests = [f"{keys[0]} IS NULL", f"{keys[1]} IS NULL"]

@@ -31,7 +31,7 @@ def write_edges(connection: duckdb.DuckDBPyConnection, folder: Path, weighted: b
         connection: Has the table `coded` with `k` (source << 32 | target) and, if `weighted`, `w`.
         folder: Where `edges.npy` and `weight.npy` go.
         weighted: Whether there are weights; all are 1 where not.
-        merge: What becomes of an edge that is there several times.
+        merge: Weight of a repeated edge.
 
     Returns:
         Number of edges.

@@ -53,13 +53,13 @@ class Counts(TypedDict, total=False):
         dangling_ids: How many ids those are.
         dangling_examples: The first of these.
         added_nodes: Nodes that only edges have.
-        bad_rows: Rows of edges that are none: lines that do not fit, missing ends, weights that are no weights.
+        bad_rows: Rows that are not edges: lines that do not fit, missing ends, invalid weights.
         bad_examples: The first of these.
         comments: Lines above the rows of edges that start with # and are no rows.
         bad_node_rows: Lines of the table of nodes that do not fit.
         bad_node_examples: The first of these.
         columns: Which column is source, target, weight, id and label.
-        guessed: Those of them that nobody named.
+        guessed: Those of them that were not named by the user.
         header: Whether the first row of edges was taken for names; None where there was no question.
         classes: Number of different labels, where there is a label column.
         unlabeled: Nodes without a label.

@@ -31,18 +31,13 @@ def check_file_apart(output: Path, sources: Iterable[str | Path]) -> None:
             raise ValueError(f"--output is {str(output)!r}, {description}; name another file")
         if unsure:
             raise ValueError(
-                f"--output is {str(output)!r}, which exists, and nobody can tell whether the query reads it; name a "
+                f"--output is {str(output)!r}, which exists, and it is unknown whether the query reads it; name a "
                 "new file"
             )
 
 
 def check_folder_apart(output: Path, sources: Iterable[str | Path]) -> None:
-    """Refuses an output folder that a source is in, since it would go with what was in the folder before.
-
-    Args:
-        output: Folder that would be replaced; one that is not there yet replaces nothing.
-        sources: Files, folders, patterns and queries.
-    """
+    """Refuses an output folder that holds a source, which would be deleted with the folder; see `check_file_apart`."""
     if not output.is_dir():
         return
     resolved = output.resolve()

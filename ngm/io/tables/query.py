@@ -15,7 +15,7 @@ import duckdb
 from ngm._spelling import nearest
 
 WORK = "ngm_tables"  # a database in memory for what we make, so that no query of a user meets it
-EXAMPLES = 3  # so many bad rows are kept for show
+EXAMPLES = 3  # number of bad rows that are shown
 _EXTENSIONS = (
     "autoload_known_extensions",
     "autoinstall_known_extensions",
@@ -181,7 +181,7 @@ def _absolute(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{text!a} is no name in UTF-8, the only ones that DuckDB takes; rename it") from None
+        raise ValueError(f"{text!a} is not valid UTF-8, which DuckDB requires; rename it") from None
     return str(Path.cwd() / text) if text.startswith("~") or ":" in text.split("/")[0] else text
 
 

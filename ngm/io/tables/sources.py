@@ -62,7 +62,7 @@ def open_source(
         raise ValueError("the name of the table is empty; give a file, a folder or a query")
     query = _open(connection, source, reading or ReadOptions(), description, view)
     if query.header is None and reading is not None and (reading.delimiter is not None or reading.header is not None):
-        raise ValueError(f"{query.name} is no text file, so delimiter and header say nothing; leave them out")
+        raise ValueError(f"{query.name} is not a text file, so delimiter and header have no effect; leave them out")
     return query
 
 
@@ -95,7 +95,9 @@ def _check_untrusted(connection: duckdb.DuckDBPyConnection, source: Source) -> N
     if is_query(source):
         check_untrusted(connection, source)
     elif "://" in source and not path_exists(source):
-        raise ValueError(f"{source} is an address that was not typed; give it on the command line if you trust it")
+        raise ValueError(
+            f"{source} is an address from an untrusted source; give it on the command line if you trust it"
+        )
 
 
 def _in_memory(
@@ -250,7 +252,7 @@ def _kind_of(file: str) -> str:
     last = next((s for s in reversed(suffixes) if s not in (".gz", ".zst")), "")
     if last in _NO_TABLES:
         raise ValueError(
-            f"{file} is no text, Parquet or JSON file; give a query, such as \"FROM sqlite_scan('a.db', 'edges')\""
+            f"{file} is not a text, Parquet or JSON file; give a query, such as \"FROM sqlite_scan('a.db', 'edges')\""
         )
     if last in _JSON:
         return "JSON" if last == ".json" else "JSON lines"

@@ -71,7 +71,7 @@ def check_untrusted(connection: duckdb.DuckDBPyConnection, text: str) -> None:
         kinds = [statement.type.name for statement in connection.extract_statements(text)]
     if kinds != ["SELECT"]:
         description = f"has {len(kinds)} statements" if len(kinds) != 1 else f"is {_kind_text(kinds[0])}"
-        raise ValueError(f"the query {description}, and one that was not typed may be one SELECT only; {remedy}")
+        raise ValueError(f"the query {description}, and an untrusted one may be one SELECT only; {remedy}")
     tree = parse_sql(connection, text)
     writes = _writes(tree)
     if writes is not None:
@@ -79,7 +79,7 @@ def check_untrusted(connection: duckdb.DuckDBPyConnection, text: str) -> None:
     for node in _nodes(tree):
         name = _function_of(node)
         if name is not None and name not in _LOCAL:
-            raise ValueError(f"the query calls {name}, which one that was not typed may not; {remedy}")
+            raise ValueError(f"the query calls {name}, which an untrusted one may not; {remedy}")
 
 
 def parse_sql(connection: duckdb.DuckDBPyConnection, text: str) -> Tree:

@@ -150,7 +150,7 @@ def only_numbers(rows: Sequence[Sequence[str]], column: int, width: int) -> bool
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number; NaN is none."""
+    """Whether a text is a number; NaN is not."""
     try:
         return not math.isnan(float(text))
     except ValueError:

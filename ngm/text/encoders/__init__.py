@@ -7,7 +7,7 @@ static      a table of its wordpieces, for very many texts
 word_means  GloVe vectors averaged
 tfidf       TF-IDF and a singular value decomposition, which need nothing but the texts
 custom      a model or vectors of the user's
-choice      one by name, or the best that can be had
+choice      one by name, or the best that is available
 """
 
 from ngm.text.encoders.choice import ENCODERS, FITTED, Choice, choose_encoder, fit_encoder, open_encoder

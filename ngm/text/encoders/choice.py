@@ -1,4 +1,4 @@
-"""Which encoder: one by name, or the best that can be had, with the reason."""
+"""Chooses an encoder: by name, or the best that is available, with the reason."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ ENCODERS: tuple[str, ...] = get_args(EncoderName)
 FITTED: tuple[str, ...] = ("minilm-static", "glove", "tfidf")
 """Those that learn weights of words from the training texts, so that they have arrays to keep."""
 
-LACKING = "MiniLM is not here and cannot be fetched now; run 'ngm datasets --fetch minilm' where the network is"
+MINILM_UNAVAILABLE = (
+    "MiniLM is not on this machine and cannot be fetched now; run 'ngm datasets --fetch minilm' with network access"
+)
 
 _CHARACTERS_A_SECOND = 15_000  # of one thread through MiniLM, on an ordinary machine
-_PATIENCE = 600  # seconds of encoding, from which on static vectors are taken
+_MAX_SECONDS = 600  # seconds of encoding, from which on static vectors are taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ def fit_encoder(name: str, texts: Sequence[str], *, seed: int = 0, progress: Pro
 
 
 def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | None = None) -> Choice:
-    """The best encoder that can be had: MiniLM, its static form for very many texts, else TF-IDF.
+    """The best encoder that is available: MiniLM, its static form for very many texts, else TF-IDF.
 
     Args:
         texts: The training texts, labelled or not.
@@ -71,13 +73,13 @@ def choose_encoder(texts: Sequence[str], *, seed: int = 0, progress: Progress | 
         progress: Called with (name, bytes done, bytes in all) while files are fetched.
     """
     seconds = sum(map(len, texts)) / (_CHARACTERS_A_SECOND * torch.get_num_threads())
-    too_many = seconds > _PATIENCE
+    too_many = seconds > _MAX_SECONDS
     try:
         encoder = fit_encoder("minilm-static" if too_many else "minilm", texts, progress=progress)
     except MissingPackageError as error:
         return Choice(TfidfSVD.fit(texts, seed=seed), str(error))
     except EncoderUnavailableError:
-        return Choice(TfidfSVD.fit(texts, seed=seed), LACKING)
+        return Choice(TfidfSVD.fit(texts, seed=seed), MINILM_UNAVAILABLE)
     slow = f"minilm would read {len(texts):,} texts for about {seconds / 60:.0f} minutes"
     return Choice(encoder, slow if too_many else "sentence vectors are the best start with few labels")
 

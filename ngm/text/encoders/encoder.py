@@ -38,7 +38,7 @@ class Encoder(Protocol):
 
         Args:
             texts: n texts of any length and language; an empty one is a text too.
-            progress: Called every now and then.
+            progress: Called after each batch.
         """
 
     def as_json(self) -> dict[str, object]:

@@ -101,7 +101,7 @@ def _opened(progress: Progress | None) -> tuple[Tokenizer, NDArray[np.floating]]
     size = model.tokenizer.get_vocab_size()
     if table.shape != (size, WIDTH) or not np.isfinite(table).all():
         file.unlink()
-        raise ValueError(f"{file} is damaged and now deleted; run again to have it made anew")
+        raise ValueError(f"{file} is damaged and now deleted; run again to recreate it")
     return model.tokenizer, table
 
 

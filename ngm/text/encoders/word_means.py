@@ -23,7 +23,7 @@ class WordMeans:
     """Texts as means of word vectors.
 
     Args:
-        vectors: Of all words at hand.
+        vectors: Of all available words.
         words: U words of the training texts.
         idf: (U,) 1 + log((1 + n) / (1 + texts with the word)).
         unseen: Weight of a word that no training text has.
