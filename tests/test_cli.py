@@ -65,64 +65,6 @@ def test_every_command_has_help_with_an_example(ngm: Ngm) -> None:
         assert "--json" in shown
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("reproduce", "pubmd"),
-            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, pubmed",
-        ),
-        (
-            ("reproduce", "pub[/med]"),
-            "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, "
-            "pubmed",
-        ),
-        (
-            ("reproduce", "pubmed", "--rows", "fnn"),
-            "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from linear, semi-embedding, manifold, tsvm, "
-            "label-propagation, graph-embedding, planetoid-i, planetoid-g, planetoid-t, gcn, ffnn, ngm, ngm-repulsion, "
-            "ngm-self, ours, default, ceiling",
-        ),
-        (
-            ("reproduce", "pubmed", "--dataset", "coro"),
-            "error: unknown data set 'coro' (did you mean 'cora'?); choose from pubmed, cora, citeseer",
-        ),
-        (
-            ("reproduce", "pubmed", "--setting", "out"),
-            "error: setting is 'out'; choose from inductive, transductive, both",
-        ),
-        (
-            ("reproduce", "pubmed", "--plot", "a.svg"),
-            "error: --plot a.svg has nothing to draw; give --curve as well",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--plot", "a.gif"),
-            "error: cannot draw a.gif: its ending is '.gif'; choose from .svg, .png, .pdf",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--setting", "transductive"),
-            "error: --curve is of the inductive setting; leave out --setting transductive",
-        ),
-        (
-            ("reproduce", "pubmed", "--rows", "gcn", "--setting", "inductive"),
-            "error: none of the rows gcn can be run in the inductive setting; choose another",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--rows", "gcn"),
-            "error: row 'gcn' cannot predict nodes outside the graph; leave it out of the curve",
-        ),
-        (
-            ("datasets", "--fetch", "cra"),
-            "error: there is no data set 'cra' (did you mean 'cora'?); the names are "
-            + ", ".join(record.name for record in available()),
-        ),
-    ],
-)
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, ngm: Ngm) -> None:
-    done = ngm(*words)
-    assert (done.code, done.err.strip(), done.out) == (2, message, "")
-
-
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, ngm: Ngm) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep", encoding="utf-8")
@@ -155,23 +97,3 @@ def test_reproduce_prints_the_agreed_json_and_nothing_else(ngm: Ngm) -> None:
     assert {"dataset", "protocol", "threshold", "labels"} <= set(row)
     assert (row["method"], row["setting"], row["metric"], row["seeds"]) == ("FFNN", "inductive", "accuracy", 2)
     assert row["paper"] == 0.709
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (
-            ["blogcatalog", "--train", "half"],
-            "--train is 'half'; give whole numbers between 1 and 99, such as 20,50,80",
-        ),
-        (["blogcatalog", "--train", "0"], "training share is 0 %; give whole numbers between 1 and 99"),
-        (["blogcatalog", "--quick", "--seeds", "7"], "--seeds is 7 and --quick means 2; leave out one of them"),
-        (["blogcatalog", "--curve"], "--curve is not for blogcatalog, which has --train; leave it out"),
-        (["pubmed", "--train", "50"], "--train is not for pubmed, which has --dataset, --setting, --curve, --plot;"),
-    ],
-)
-def test_options_of_another_table_are_refused_in_one_line(words: list[str], line: str, ngm: Ngm) -> None:
-    done = ngm("reproduce", *words)
-    assert done.code == 2
-    assert line in done.err
-    assert done.err.count("\n") == 1

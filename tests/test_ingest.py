@@ -98,17 +98,6 @@ def test_help_has_an_example(ngm: Callable[[str], str]) -> None:
     assert "Example:" in ngm("--help")
 
 
-def test_a_mistake_ends_in_one_line_and_exit_code_2(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["ngm", "ingest", "--edges", "edges.tsv", "--source", "frm", "-o", "graph"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr()
-    message = "edges.tsv has no column 'frm' for source (did you mean 'from'?); its columns are from, to, strength"
-    assert (ended.value.code, said.err, said.out) == (2, f"error: {message}\n", "")
-
-
 # What is refused
 
 NOT_THERE = "; add them to the nodes, or give dangling='drop' to leave out their edges or 'add' to make them nodes"

@@ -244,3 +244,11 @@ def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeyp
     assert metrics["stopped"] == "all epochs done"
     assert metrics["data"]["text"] == "body"
     assert "control" not in metrics
+
+
+def test_help_has_an_example(run: Run) -> None:
+    code, out, _ = run("train", "--help")
+    assert code == 0
+    assert " ".join(out.split()).count("Example: ngm train") == 3
+    for words in ("--json", "Data", "Graph", "Training", "Settings of the estimator", "Output"):
+        assert words in out
