@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from ngm.datasets import available
+from ngm.experiments import demo
+from tests import small_digits
 from tests.benchmark_modules import Ended, Forked, Job
+from tests.commands import Run, runner
 from tests.conftest import needs
 
 Ngm = Callable[..., Ended]
@@ -24,10 +27,19 @@ def ngm(server: Forked, tmp_path: Path) -> Ngm:
     return run
 
 
-def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, ngm: Ngm) -> None:
-    done = ngm("demo", "--seeds", "1", "--json")
-    assert done.code == 0, done.err
-    result = json.loads(done.out)
+@pytest.fixture
+def small_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `ngm demo` in this process, in `tmp_path`, on fewer digits and for fewer epochs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "load", small_digits.load)
+    monkeypatch.setattr(demo, "EPOCHS", 5)
+    return runner(monkeypatch, capsys, "demo", joined=False)
+
+
+def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, small_demo: Run) -> None:
+    code, out, err = small_demo("--seeds", "1", "--json")
+    assert code == 0, err
+    result = json.loads(out)
     assert [row["method"] for row in result["rows"]] == ["FFNN", "NGM-FFNN"] * 4
     assert [row["labels"] for row in result["rows"]] == [10, 10, 20, 20, 50, 50, 100, 100]
     metrics = json.loads((tmp_path / result["run"] / "metrics.json").read_text(encoding="utf-8"))
@@ -36,14 +48,14 @@ def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, ngm: Ngm
     assert "Did the graph help?" in (tmp_path / result["report"]).read_text(encoding="utf-8")
 
 
-def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(ngm: Ngm) -> None:
-    done = ngm("demo", "--seeds", "2", "--folder", "here")
-    assert done.code == 0, done.err
+def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(small_demo: Run) -> None:
+    code, out, err = small_demo("--seeds", "2", "--folder", "here")
+    assert code == 0, err
     for part in ("labels per class", "without graph", "with graph", "gain", "points"):
-        assert part in done.out
-    assert "Run folder: here" in done.out
-    assert "Report: here/report.html" in done.out
-    assert "\x1b[" not in done.out  # colours only on a terminal
+        assert part in out
+    assert "Run folder: here" in out
+    assert "Report: here/report.html" in out
+    assert "\x1b[" not in out  # colours only on a terminal
 
 
 def test_datasets_lists_all_of_them_without_fetching(ngm: Ngm) -> None:

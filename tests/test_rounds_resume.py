@@ -49,13 +49,15 @@ def assert_same(one: SelfTraining | CoTraining, other: SelfTraining | CoTraining
     assert one.estimator_.settings_ == other.estimator_.settings_
 
 
-@pytest.mark.parametrize("method", ["SelfTraining", "CoTraining"])
-def test_rounds_killed_at_any_moment_go_on_to_the_same_bits(method: str, tmp_path: Path, server: Forked) -> None:
+@pytest.mark.parametrize(("method", "step"), [("SelfTraining", 67), ("CoTraining", 31)])
+def test_rounds_killed_at_any_moment_go_on_to_the_same_bits(
+    method: str, step: int, tmp_path: Path, server: Forked
+) -> None:
     code = "import runpy\nrunpy.run_module('tests.killed_rounds', run_name='__main__')"
-    done = server.run(Job((method, str(tmp_path), "31"), str(ROOT), script=code))
+    done = server.run(Job((method, str(tmp_path), str(step)), str(ROOT), script=code))
     assert done.code == 0, done.err
     told = json.loads(done.out)
-    assert told["kills"] >= 8
+    assert told["kills"] >= 4
     assert told["other"] == []
     assert told["left"] == []
     (names_of_a_run,) = told["folders"]  # the same in all of them, and no folders of rounds

@@ -113,7 +113,10 @@ def test_the_length_of_a_row_does_not_matter() -> None:
     torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
 
 
-def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows() -> None:
+def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(strong_teachers, "TeacherConfig", lambda: TeacherConfig(walkers=1, embedders=1))
     gains = []
     for seed in range(2):
         x, truth, graph = planted(seed, n=300)
