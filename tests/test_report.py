@@ -22,6 +22,7 @@ from ngm.report.gain_section import Gain
 from ngm.report.page import Page, Section
 from ngm.report.render import render
 from ngm.report.score_names import MetricFormat
+from tests import small_digits
 from tests.runs_by_hand import ORDER, blobs, by_hand, epoch, make_run, objects, row, section, table
 
 pytestmark = pytest.mark.usefixtures("few_places")
@@ -206,17 +207,21 @@ def test_a_control_tells_which_rows_it_was_scored_on(tmp_path: Path) -> None:
     assert said.figures[0].title == "Score on new digits, without and with the graph"
 
 
-def test_the_demo_keeps_its_seeds_in_pairs_and_what_they_were_scored_on(tmp_path: Path) -> None:
+def test_the_demo_keeps_its_seeds_in_pairs_and_what_they_were_scored_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "load", small_digits.load)
+    monkeypatch.setattr(demo, "EPOCHS", 5)
     done = demo.run(tmp_path / "run", seeds=2, labels_per_class=(2,)).comparisons[0]
     control = Run.open(tmp_path / "run").read("metrics.json")["control"]
     assert isinstance(control, dict)
-    assert (control["rows"], control["on"]) == (597, "new digits")
+    assert (control["rows"], control["on"]) == (small_digits.NEW, "new digits")
     assert control["scores"] == done.scores
     for name, mine in (("with_graph", done.with_graph), ("without_graph", done.without_graph)):
         assert mine.mean == pytest.approx(np.mean(done.scores[name]))
         assert mine.std == pytest.approx(np.std(done.scores[name], ddof=1))
     said = gain_of(page_of([tmp_path / "run"]))
-    assert f"right on {100 * done.with_graph.mean:.1f} % of 597 new digits" in said.answer
+    assert f"right on {100 * done.with_graph.mean:.1f} % of {small_digits.NEW} new digits" in said.answer
     assert "Student's t over the differences of the seeds" in said.notes[0]
     assert sum(trace["mode"] == "lines+markers" for trace in said.figures[0].data) == 2
 
