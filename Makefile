@@ -1,17 +1,18 @@
-# make demo | test | check | floors | bench | docs. The environment lives in .venv/; it is made once and again when
-# pyproject.toml or constraints.txt change.
+# make demo | test | coverage | check | floors | bench | docs. The environment lives in .venv/; it is made once and again
+# when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
 BIN := .venv/bin
 DATA := $(wildcard ../shared/datasets)
 export NGM_DATA := $(or $(NGM_DATA),$(if $(DATA),$(abspath $(DATA))))
 
-.PHONY: demo test check floors bench docs clean
+.PHONY: demo test coverage check floors bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   train with and without the graph on embedded data (under a minute)"
 	@echo "make test   run all tests"
+	@echo "make coverage  run all tests and say which lines of ngm/ none of them ran"
 	@echo "make check  everything that CI runs: format, lint, types, tests"
 	@echo "make floors the core of the tests on the lowest versions that pyproject.toml admits (PYTHON=... for another Python)"
 	@echo "make bench  speed against a plain epoch and against the number of edges"
@@ -31,6 +32,10 @@ demo: .venv/ready
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# Lines that ran in the processes of pytest: commands and scripts that tests start in processes of their own do not count.
+coverage: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term-missing
 
 check: .venv/ready
 	$(BIN)/ruff format --check .

@@ -8,7 +8,7 @@ import warnings
 
 import bench
 
-from ngm import NGMClassifier
+from ngm import NGMClassifier, Optimizer
 from ngm.collapse import CollapseWarning
 from ngm.datasets import load
 from ngm.experiments.citations.protocol import inductive
@@ -18,18 +18,24 @@ SETTINGS: dict[str, dict[str, object]] = {
     "all 0": {"alpha_ll": 0.0, "alpha_lu": 0.0, "alpha_uu": 0.0, "epochs": 300},
     "LL = LU = 0.2, UU = 0, sum": {"alpha_uu": 0.0, "scaling": "sum", "epochs": 300},
     "all 0.2, mean": {"epochs": 40},
-    "all 0.2, mean, labels on edges": {"epochs": 40, "labels": "edges"},
+    "all 0.2, mean, labels on edges": {"epochs": 40, "sampling": "edges"},
     "all 0.2, sum": {"scaling": "sum", "epochs": 40},
     "all 0.002, sum": {"alpha_ll": 0.002, "alpha_lu": 0.002, "alpha_uu": 0.002, "scaling": "sum", "epochs": 40},
-    "all 0, weight decay": {"alpha_ll": 0.0, "alpha_lu": 0.0, "alpha_uu": 0.0, "epochs": 300, "weight_decay": 5e-3},
-    "all 0.2, mean, weight decay": {"epochs": 40, "weight_decay": 5e-3},
+    "all 0, weight decay": {
+        "alpha_ll": 0.0,
+        "alpha_lu": 0.0,
+        "alpha_uu": 0.0,
+        "epochs": 300,
+        "optimizer": Optimizer(weight_decay=5e-3),
+    },
+    "all 0.2, mean, weight decay": {"epochs": 40, "optimizer": Optimizer(weight_decay=5e-3)},
     "js, all 1, mean, weight decay": {
         "alpha_ll": 1.0,
         "alpha_lu": 1.0,
         "alpha_uu": 1.0,
         "distance": "js",
         "epochs": 40,
-        "weight_decay": 5e-3,
+        "optimizer": Optimizer(weight_decay=5e-3),
     },
 }
 
@@ -46,7 +52,7 @@ def main() -> None:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", CollapseWarning)
                 model = NGMClassifier(recipe="paper", negatives=0, seed=seed, validation=data.validation)
-                model.set_params(**settings)
+                model.set_params(graph_screen=False, **settings)
                 model.fit(data.x, y, graph=graph)
             collapsed += any(issubclass(w.category, CollapseWarning) for w in caught)
             accuracies = [epoch["validation_accuracy"] for epoch in model.history_.epochs]

@@ -78,14 +78,20 @@ def fits() -> dict[str, Callable[[], str]]:
         "plain": lambda: proba(classifier(epochs=20), x, y),
         "paper": lambda: proba(classifier(epochs=5), x, y, graph),
         "paper, sums, edges, cosine": lambda: proba(
-            classifier(epochs=5, scaling="sum", labels="edges", distance="cosine", alpha_ll=0.01), x, y, graph
+            classifier(epochs=5, scaling="sum", sampling="edges", distance="cosine", alpha_ll=0.01, graph_screen=False),
+            x,
+            y,
+            graph,
         ),
         "validation, patience, sgd": lambda: proba(
             classifier(epochs=20, validation=0.2, patience=3, optimizer="sgd", learning_rate=0.01), x, y, graph
         ),
         "strong": lambda: proba(classifier(recipe="strong", epochs=5), x, y, graph),
         "two graphs": lambda: proba(
-            classifier(epochs=3, alpha_uu=[0.1, 0.0]), x, y, [graph, ngm.knn_graph(torch.from_numpy(x[:, :32]), k=3)]
+            classifier(epochs=3, alpha_uu=[0.1, 0.0], graph_screen=False),
+            x,
+            y,
+            [graph, ngm.knn_graph(torch.from_numpy(x[:, :32]), k=3)],
         ),
         "several labels, balanced": lambda: proba(classifier(epochs=5, sampling="balanced"), x, several, graph),
         "regression": lambda: digest(ngm.NGMRegressor(epochs=5).fit(x, numbers, graph).transform(x)),
@@ -103,7 +109,9 @@ def fits() -> dict[str, Callable[[], str]]:
             ngm.NGMClassifier(epochs=5, validation=0.2).fit(x, y, graph, np.linspace(1, 2, 400)).predict_proba(x)
         ),
         "regression, validation": lambda: digest(
-            ngm.NGMRegressor(epochs=5, validation=0.2, alpha_ll=0.1).fit(x, numbers, graph).predict(x)
+            ngm.NGMRegressor(epochs=5, validation=0.2, alpha_ll=0.1, graph_screen=False)
+            .fit(x, numbers, graph)
+            .predict(x)
         ),
         "self-training": lambda: digest(ngm.SelfTraining(classifier(epochs=3)).fit(x, y, graph=graph).predict_proba(x)),
         "co-training": lambda: digest(ngm.CoTraining(classifier(epochs=3)).fit(x, y, graph=graph).predict_proba(x)),

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, NGMLoss
 from ngm.datasets import load
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from ngm.sampling import ORDERS
 
 BATCH = 512
@@ -30,8 +30,10 @@ def main() -> None:
     x = torch.from_numpy(sp.csr_matrix(data.x).toarray())
     y = np.full(len(data.y), -1)
     y[data.train] = data.y[data.train]
-    loader = EdgeLoader(x, y, data.graph, batch_size=BATCH)
-    ordering = bench.best_of(1, lambda: EdgeLoader(x, y, data.graph, batch_size=BATCH)._neighborhoods(0))[0]
+    loader = EdgeLoader(x, y, data.graph, batch_size=BATCH, sampling="edges")
+    ordering = bench.best_of(
+        1, lambda: EdgeLoader(x, y, data.graph, batch_size=BATCH, sampling="edges")._neighborhoods(0)
+    )[0]
     for which in range(ORDERS):
         loader._neighborhoods(which)
     nodes = sum(len(batch.nodes) for batch in loader)
@@ -50,7 +52,7 @@ def main() -> None:
 
 def _network(x: Tensor) -> tuple[nn.Module, torch.optim.Optimizer]:
     torch.manual_seed(0)
-    network = FFNN(x.shape[1], 3, hidden=(250, 100))
+    network = FFNNModule(x.shape[1], 3, hidden=(250, 100))
     return network, torch.optim.Adam(network.parameters(), fused=True)
 
 

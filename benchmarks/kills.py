@@ -38,10 +38,10 @@ x = np.stack([data.column(name) for name in "abc"], axis=1).astype(np.float32)
 y = [None if kind is None else str(kind) for kind in data.y]
 mode = {"resume": {"resume": True}, "overwrite": {"overwrite": True}}.get(sys.argv[2], {})
 settings = {"hidden": (8,), "recipe": "paper", "epochs": 3, "batch_size": 32, "validation": 0.2}
-estimator = ngm.NGMClassifier(**settings, folder="run", **mode)
+estimator = ngm.NGMClassifier(**settings)
 """
-SELF = ROUNDS + "ngm.SelfTraining(estimator, rounds=2, per_round=6).fit(x, y, graph=data.graph)\n"
-CO = ROUNDS + "ngm.CoTraining(estimator, rounds=3).fit(x, y, graph=data.graph)\n"
+SELF = ROUNDS + 'ngm.SelfTraining(estimator, rounds=2, per_round=6).fit(x, y, graph=data.graph, folder="run", **mode)\n'
+CO = ROUNDS + 'ngm.CoTraining(estimator, rounds=3).fit(x, y, graph=data.graph, folder="run", **mode)\n'
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ngm import EdgeLoader, Graph, NGMLoss
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from ngm.sampling import ORDERS
 
 DEGREE = 8
@@ -45,13 +45,13 @@ class _Epoch:
         self.graph = Graph.from_edges(np.stack([source, target], axis=1), num_nodes=num_nodes)
         x = torch.from_numpy(rng.standard_normal((num_nodes, 100), dtype=np.float32))
         y = np.where(rng.random(num_nodes) < 0.1, rng.integers(3, size=num_nodes), -1)
-        self.loader = EdgeLoader(x, y, self.graph, batch_size=512)
+        self.loader = EdgeLoader(x, y, self.graph, batch_size=512, sampling="edges")
         started = time.perf_counter()
         for which in range(ORDERS):
             self.loader._neighborhoods(which)
         self.setup = time.perf_counter() - started
         torch.manual_seed(0)
-        self.network = FFNN(100, 3, hidden=(250, 100))
+        self.network = FFNNModule(100, 3, hidden=(250, 100))
         self.steps = torch.optim.Adam(self.network.parameters(), fused=True)
         self.loss = NGMLoss(scaling="mean")
 

@@ -29,7 +29,8 @@ from sknetwork.classification import DiffusionClassifier
 from torch_geometric.nn import LabelPropagation as PyG
 
 from ngm import Graph, LabelPropagation
-from ngm.propagation.kernel import Shares, Solver, pull, solve
+from ngm.choices import Solver
+from ngm.propagation.kernel import Shares, pull, solve
 
 NODES, EDGES, LABELS = 100_000, 1_000_000, 20
 ALPHA, TOLERANCE = 0.95, 1e-4

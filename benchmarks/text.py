@@ -24,7 +24,7 @@ from torch.nn import functional as F
 
 from ngm.datasets import load
 from ngm.networks import charcnn, first_layer
-from ngm.networks.charcnn import POOL, CharCNN
+from ngm.networks.charcnn import POOL, CharCNNModule
 from ngm.text.characters import ALPHABET, LENGTH, quantize
 from ngm.text.ragged import Ragged
 from ngm.text.synonym_augmentation import SynonymTexts
@@ -113,7 +113,7 @@ def memory(codes: Ragged) -> dict[str, float]:
 class Plain(nn.Module):
     """The tiny network as one would write it first, with the weights of ours."""
 
-    def __init__(self, ours: CharCNN) -> None:
+    def __init__(self, ours: CharCNNModule) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         weights: list[tuple[Tensor, Tensor]] = [(ours.first.weight, ours.first.bias)]
@@ -151,7 +151,7 @@ def training_seconds(codes: Ragged, repeats: int) -> dict[str, float]:
     expected = None
     for name, settings in {PLAIN: (64, 32), **VARIANTS}.items():
         torch.manual_seed(0)
-        ours = CharCNN(CLASSES)
+        ours = CharCNNModule(CLASSES)
         network = Plain(ours) if name == PLAIN else ours
         with variant(*settings), torch.no_grad():
             logits = network.eval()(codes[:BATCH])

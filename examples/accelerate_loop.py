@@ -22,7 +22,6 @@ loader = ngm.EdgeLoader(
     y,
     graph,
     kinds=loss.kinds,
-    labels="every_batch",
     seed=0,
     rank=accelerator.process_index,  # the loader deals the edges out itself, so it is not prepared
     world=accelerator.num_processes,

@@ -41,7 +41,7 @@ graph = ngm.knn_graph(x, k=5)
 for name, alpha in (("without graph", 0.0), ("with graph", 0.2)):
     L.seed_everything(0, verbose=False)
     module = Digits(alpha)
-    edges = ngm.EdgeLoader(x, y, graph, labels="every_batch", seed=0)  # all edges for both: as many steps
+    edges = ngm.EdgeLoader(x, y, graph, seed=0)  # all edges for both: as many steps
     quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
     trainer = L.Trainer(max_epochs=30, accelerator="cpu", enable_checkpointing=False, **quiet)
     trainer.fit(module, edges)

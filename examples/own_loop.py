@@ -17,7 +17,7 @@ torch.manual_seed(0)
 network = nn.Sequential(nn.Linear(64, 100), nn.ReLU(), nn.Linear(100, 10))
 optimizer = torch.optim.Adam(network.parameters())
 loss = ngm.NGMLoss(alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2, scaling="mean")
-loader = ngm.EdgeLoader(x, y, graph, kinds=loss.kinds, batch_size=512, labels="every_batch", seed=0)
+loader = ngm.EdgeLoader(x, y, graph, kinds=loss.kinds, batch_size=512, seed=0)
 
 for epoch in range(20):
     for batch in loader:

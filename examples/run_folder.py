@@ -15,8 +15,8 @@ graph = ngm.knn_graph(x, k=5)
 
 with tempfile.TemporaryDirectory() as temporary:
     folder = Path(temporary) / "run"
-    ngm.NGMClassifier(hidden=(100,), epochs=5, folder=folder).fit(x, y, graph=graph)  # as if stopped after five epochs
-    resumed = ngm.NGMClassifier(hidden=(100,), epochs=15, folder=folder, resume=True).fit(x, y, graph=graph)
+    ngm.NGMClassifier(hidden=(100,), epochs=5).fit(x, y, graph=graph, folder=folder)  # as if stopped after five epochs
+    resumed = ngm.NGMClassifier(hidden=(100,), epochs=15).fit(x, y, graph=graph, folder=folder, resume=True)
     at_once = ngm.NGMClassifier(hidden=(100,), epochs=15).fit(x, y, graph=graph)
     assert np.array_equal(resumed.predict_proba(x), at_once.predict_proba(x))  # to the bit
 

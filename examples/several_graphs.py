@@ -21,7 +21,7 @@ loss = ngm.NGMLoss(
     ],
     scaling="mean",
 )
-loader = ngm.EdgeLoader(x, y, [similar, sequence], kinds=loss.kinds, labels="every_batch")
+loader = ngm.EdgeLoader(x, y, [similar, sequence], kinds=loss.kinds)
 torch.manual_seed(0)
 network = nn.Sequential(nn.Linear(64, 100), nn.ReLU(), nn.Linear(100, 10))
 optimizer = torch.optim.Adam(network.parameters())

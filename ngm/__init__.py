@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ngm.io.tables import Table, read_table
     from ngm.objective import Cost, NGMLoss, Regularizer
     from ngm.propagation.label_propagation import LabelPropagation
+    from ngm.recipes.optimizer import Optimizer
     from ngm.report import write_report
     from ngm.sampling import EdgeLoader
     from ngm.training import train
@@ -48,6 +49,7 @@ __all__ = [
     "NGMClassifier",
     "NGMLoss",
     "NGMRegressor",
+    "Optimizer",
     "Regularizer",
     "SelfTraining",
     "Table",
@@ -84,6 +86,7 @@ _HOMES = {  # the same as above, for Python itself
     "NGMClassifier": "ngm.estimators.classifier",
     "NGMLoss": "ngm.objective",
     "NGMRegressor": "ngm.estimators.regressor",
+    "Optimizer": "ngm.recipes.optimizer",
     "Regularizer": "ngm.objective",
     "SelfTraining": "ngm.estimators.self_training",
     "Table": "ngm.io.tables",

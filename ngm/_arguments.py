@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import SupportsIndex, cast
 
@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+
+from ngm.parameters import Parameter
 
 _MOST = 2**63 - 1
 
@@ -103,6 +105,15 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_ | int | np.integer) or value not in (0, 1):
         raise ValueError(f"{name} is {short_repr(value)}; it must be True or False")
     return bool(value)
+
+
+def check_declared(record: object, declared: Mapping[str, Parameter]) -> None:
+    """Refuses values of fields that are out of the declared range, or none of the declared words."""
+    for name, parameter in declared.items():
+        value = getattr(record, name)
+        parameter.check(name, value)
+        if parameter.kind is bool:
+            flag(name, value)
 
 
 def as_path(name: str, value: object) -> Path:

@@ -36,8 +36,8 @@ def check_bfloat16() -> None:
     """Refuses bfloat16 where a product in it would end the process."""
     if not multiplies(torch.bfloat16):
         raise ValueError(
-            "bfloat16 is True, but this machine announces AMX and refuses its instructions, so that a product in "
-            f"bfloat16 would end the process; {REMEDY}, or set bfloat16=False"
+            "dtype is 'bfloat16', but this machine announces AMX and refuses its instructions, so that a product in "
+            f"bfloat16 would end the process; {REMEDY}, or set dtype='float32'"
         )
 
 

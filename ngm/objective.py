@@ -46,9 +46,9 @@ class Regularizer:
         margin: Distance from which on a negative pair costs nothing.
     """
 
-    alpha_ll: float = 0.1
-    alpha_lu: float = 0.1
-    alpha_uu: float = 0.1
+    alpha_ll: float = 0.2
+    alpha_lu: float = 0.2
+    alpha_uu: float = 0.2
     distance: str | Distance = "l2"
     layer: str | None = None
     influence: Influence = "both"
@@ -141,10 +141,10 @@ class NGMLoss(nn.Module):
         margin: See `Regularizer`.
         cost: Supervised cost c(g(x), y): "cross_entropy" (class indices or label distributions), "bce" (several
             labels at once), "squared_l2" (numbers), or a function of (logits (b, c), y (b, ...)) -> (b,).
-        scaling: "sum" is the paper to the letter: costs and distances are summed, so a graph with more edges
-            weighs more against the labels, and alpha must shrink as it grows. "mean" divides the supervised cost
-            by the number of labelled nodes and each kind's distances by its number of edges, so that an alpha
-            means the same on any graph. Batches add up ("sum") or average ("mean") to the whole objective.
+        scaling: "mean" divides the supervised cost by the number of labelled nodes and each kind's distances by its
+            number of edges, so that an alpha means the same on any graph. "sum" is the paper to the letter: costs and
+            distances are summed, so a graph with more edges weighs more against the labels, and alpha must shrink as
+            it grows. Batches average ("mean") or add up ("sum") to the whole objective.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class NGMLoss(nn.Module):
         negatives: float | None = None,
         margin: float | None = None,
         cost: str | NodeCost = "cross_entropy",
-        scaling: Scaling = "sum",
+        scaling: Scaling = "mean",
     ) -> None:
         super().__init__()
         fields = {

@@ -1,24 +1,24 @@
-"""The settings of `NGMClassifier` and `NGMRegressor`: default, range, words to choose from and meaning of each, once.
+"""The settings of estimators, networks and optimizers: default, range, words to choose from and meaning of each, once.
 
 `fit` checks values by these records, docstrings and documentation list them, and `ngm train` makes its options of them.
-The estimators' fields carry the types; a test keeps both in step. Nothing heavy is imported here, so that the command
-line can show its help at once.
+The fields of the classes carry the types; a test keeps both in step. Nothing heavy is imported here, so that the
+command line can show its help at once.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sized
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import TypeVar, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from ngm._spelling import nearest
 from ngm.choices import (
+    CharCNNSize,
     DistanceName,
     Influence,
-    Labels,
     NetworkName,
     OptimizerName,
     Precision,
@@ -29,6 +29,7 @@ from ngm.choices import (
 )
 
 Class = TypeVar("Class", bound=type)
+Value = TypeVar("Value")
 PLACEHOLDER = "{settings}"  # in a docstring, alone on its line: where the settings are listed
 _WIDTH = 112  # of a line in a docstring, its indentation aside
 
@@ -76,6 +77,7 @@ class Parameter:
         choices: Words that it may be.
         also: What else Python takes, in words; `fit` checks such a value where it is used.
         is_also: Whether a value is that.
+        of: What has the setting: the estimator itself, its `network` or its `optimizer`.
     """
 
     help: str
@@ -85,6 +87,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     also: str = ""
     is_also: Callable[[object], bool] | None = None
+    of: Literal["estimator", "network", "optimizer"] = "estimator"
 
     @property
     def text(self) -> str:
@@ -142,14 +145,15 @@ def _alpha(help: str) -> Parameter:
 
 PARAMETERS: dict[str, Parameter] = {
     "hidden": Parameter(
-        'Widths of the hidden layers of network "ffnn".', kind=tuple, default=(250, 100), interval=Interval(1)
+        'Widths of the hidden layers of network "ffnn".',
+        kind=tuple,
+        default=(250, 100),
+        interval=Interval(1),
     ),
     "alpha_ll": _alpha(
         "Weight of distances across labelled-labelled edges. Where not given, here and below: as the recipe says (0 "
-        'for "auto" and "strong"; 0.2 for "paper", 0.1 for texts). Without all three alphas, "paper" and "strong" '
-        "first compare the predictions of a briefly trained network across the edges of a graph (of 1,000 or more): "
-        'if they agree no more than chance, it is left out with a warning. With "auto" all nodes that teachers label '
-        "count as labelled."
+        'for "auto" and "strong"; 0.2 for "paper", 0.1 for texts). With "auto" all nodes that teachers label count as '
+        "labelled."
     ),
     "alpha_lu": _alpha("Weight of distances across labelled-unlabelled edges."),
     "alpha_uu": _alpha(
@@ -194,7 +198,7 @@ PARAMETERS: dict[str, Parameter] = {
         kind=str,
         default="ffnn",
         choices=get_args(NetworkName),
-        also="a function (in_features, out_features) -> nn.Module",
+        also="a network of `ngm.networks` with its settings, or a function (in_features, out_features) -> nn.Module",
         is_also=callable,
     ),
     "recipe": Parameter(
@@ -212,45 +216,12 @@ PARAMETERS: dict[str, Parameter] = {
         kind=dict,
         also="shares in the order of `classes_`",
     ),
-    "dropout": Parameter(
-        'Share of hidden units dropped while training; "paper": 0, others: 0.5, "auto" on label sets: 0.2. Networks '
-        'that read texts have their own: 0.5 for characters, 0 for "lstm".',
-        kind=float,
-        interval=_SHARE,
-    ),
-    "input_dropout": Parameter(
-        'Share of the inputs dropped while training ("ffnn"); "paper": 0, others: 0.5, "auto" on label sets or rows of '
-        "up to 64 columns: 0.",
-        kind=float,
-        interval=_SHARE,
-    ),
-    "input_scaling": Parameter(
-        'What "ffnn" does to rows of x, new ones too: "unit_rows" scales each to length 1, "standardize" each column '
-        'to mean 0 and deviation 1, "none" nothing. Where not given: unit rows for counts (mostly zeros, never below '
-        '0), else standardised; "strong": unit rows.',
-        kind=str,
-        choices=get_args(ScalingName),
-    ),
-    "word_vectors": Parameter(
-        'File of vectors that the words of "lstm" start from, and that the teachers of "auto" and "strong" read texts '
-        "by.",
-        kind=str,
-        also="`WordVectors`",
-    ),
-    "max_words": Parameter(
-        'So many words of the training texts "lstm" tells apart, the most frequent ones.',
-        kind=int,
-        default=20_000,
-        interval=Interval(1),
-    ),
-    "thesaurus": Parameter(
-        "File of synonyms: training texts get others of them in every epoch.", kind=str, also="a `Thesaurus`"
-    ),
-    "cut": Parameter(
-        'Part of a training text left out at one end, at most, another in every epoch; "paper": 0, others: 0.3 for '
-        "characters and 0 for words.",
-        kind=float,
-        interval=_SHARE,
+    "graph_screen": Parameter(
+        'Whether recipes "paper" and "strong" first check that a graph of 1,000 edges or more is informative: where '
+        "predictions of a briefly trained network agree across its edges no more than by chance, it is ignored with a "
+        'warning. "auto" weights graphs by held-out labels instead.',
+        kind=bool,
+        default=True,
     ),
     "epochs": Parameter(
         "Passes over the edges with an alpha, at most; without any, over the labelled rows, those that teachers "
@@ -265,82 +236,162 @@ PARAMETERS: dict[str, Parameter] = {
         interval=_POSITIVE,
     ),
     "sampling": Parameter(
-        '"plain", or "balanced" to see every class in every batch.',
+        'How labelled rows come into batches: "plain" spreads them over all batches of an epoch, "edges" sends each '
+        'with its edges (Eq. 4), "balanced" draws batches in which every class is present.',
         kind=str,
         default="plain",
         choices=get_args(Sampling),
     ),
-    "labels": Parameter(
-        '"every_batch" spreads the labelled rows over all batches; "edges" sends each with its edges (Eq. 4), for '
-        'sampling "plain" only.',
-        kind=str,
-        default="every_batch",
-        choices=get_args(Labels),
-    ),
     "optimizer": Parameter(
-        '"adam", "adamw" or "sgd" (momentum .9).', kind=str, default="adam", choices=get_args(OptimizerName)
+        '"adam", "adamw" or "sgd" (momentum .9).',
+        kind=str,
+        default="adam",
+        choices=get_args(OptimizerName),
+        also="an `ngm.Optimizer` with its settings",
+        is_also=lambda value: hasattr(value, "ema_decay"),
     ),
     "learning_rate": Parameter(
         'Size of a step; "paper": 0.001, others: 0.005; 0.002 for texts.', kind=float, interval=_POSITIVE
     ),
-    "weight_decay": Parameter(
-        'L2 penalty on the weights; "paper": 0, others: one over the number of nodes that are labelled, softly or not, '
-        "or of all rows where there is no graph; 0 for texts.",
-        kind=float,
-        interval=_NOT_NEGATIVE,
-    ),
-    "average": Parameter(
-        'Keep an exponential average of the weights, which forgets 1 - average per step; "paper": none, others: 0.99; '
-        "0.998 for texts.",
-        kind=float,
-        interval=_SHARE,
-    ),
-    "clip": Parameter("Largest norm of the gradient.", kind=float, interval=_POSITIVE),
-    "bfloat16": Parameter("Compute in bfloat16 where that is safe.", kind=bool, default=False),
     "dtype": Parameter(
-        '"float32" or "float64", in which the network computes; where not given, float64 for x of float64, else '
-        "float32.",
+        '"float32", "float64", or "bfloat16" (weights in float32, layers in bfloat16 where that is safe); where not '
+        "given, float64 for x of float64, else float32.",
         kind=str,
         choices=get_args(Precision),
     ),
     "validation": Parameter(
-        "Share of the labelled rows that is held out to keep the best epoch.",
+        'Share of the labelled rows that is held out to keep the best epoch (on the command line, 0: none). "auto": '
+        "0.1, and none where there are fewer than 30 labels per class (300 of numbers), unless patience is set.",
         kind=float,
-        also="ids or a mask of labelled rows, or a pair (x, y)",
+        default="auto",
+        also="None for no validation, ids or a mask of labelled rows, or a pair (x, y)",
     ),
     "patience": Parameter(
         "Epochs without improvement on validation after which to stop.", kind=int, interval=_POSITIVE
     ),
     "seed": Parameter("Same seed, same result.", kind=int, default=0, interval=_NOT_NEGATIVE),
     "device": Parameter('Where to train: "cpu", "cuda", ...', kind=str, default="cpu"),
-    "folder": Parameter("Run folder, written as training goes.", kind=str),
-    "resume": Parameter(
-        "Go on from the checkpoint in `folder`, on the same data and settings; other data is refused.",
-        kind=bool,
-        default=False,
+    "size": Parameter(
+        'Size of the character network: "tiny" (3 convolutions of 32 frames, the paper\'s), "small" (6 of 256) or '
+        '"large" (6 of 1,024).',
+        kind=str,
+        default="tiny",
+        choices=get_args(CharCNNSize),
+        of="network",
     ),
-    "overwrite": Parameter(
-        "Replace a run that is in `folder`. Neither of the two: a folder with a run in it is refused.",
-        kind=bool,
-        default=False,
+    "dropout": Parameter(
+        'Share of hidden units dropped while training; "paper": 0, others: 0.5, "auto" on label sets: 0.2. Networks '
+        'that read texts have their own: 0.5 for characters, 0 for "lstm".',
+        kind=float,
+        interval=_SHARE,
+        of="network",
+    ),
+    "input_dropout": Parameter(
+        'Share of the inputs dropped while training ("ffnn"); "paper": 0, others: 0.5, "auto" on label sets or rows of '
+        "up to 64 columns: 0.",
+        kind=float,
+        interval=_SHARE,
+        of="network",
+    ),
+    "input_scaling": Parameter(
+        'What "ffnn" does to rows of x, new ones too: "unit_rows" scales each to length 1, "standardize" each column '
+        'to mean 0 and deviation 1, "none" nothing. Where not given: unit rows for counts (mostly zeros, never below '
+        '0), else standardised; "strong": unit rows.',
+        kind=str,
+        choices=get_args(ScalingName),
+        of="network",
+    ),
+    "vectors": Parameter(
+        'File of word vectors, which words of "lstm" start from, and by which the teachers of "auto" and "strong" read '
+        "texts.",
+        kind=str,
+        also="`WordVectors`",
+        of="network",
+    ),
+    "max_words": Parameter(
+        'Size of the vocabulary of "lstm": the most frequent words of the training texts.',
+        kind=int,
+        default=20_000,
+        interval=Interval(1),
+        of="network",
+    ),
+    "thesaurus": Parameter(
+        "File of synonyms: words of training texts are replaced by others in every epoch.",
+        kind=str,
+        also="a `Thesaurus`",
+        of="network",
+    ),
+    "crop": Parameter(
+        'Largest part of a training text that is left out at one end, another in every epoch; "paper": 0, others: 0.3 '
+        "for characters and 0 for words.",
+        kind=float,
+        interval=_SHARE,
+        of="network",
+    ),
+    "weight_decay": Parameter(
+        'L2 penalty on the weights; "paper": 0, others: one over the number of nodes that are labelled, softly or not, '
+        "or of all rows where there is no graph; 0 for texts.",
+        kind=float,
+        interval=_NOT_NEGATIVE,
+        of="optimizer",
+    ),
+    "ema_decay": Parameter(
+        'Decay of an exponential moving average of the weights, which is used for prediction; "paper": none, others: '
+        "0.99; 0.998 for texts.",
+        kind=float,
+        interval=_SHARE,
+        of="optimizer",
+    ),
+    "clip": Parameter(
+        "Largest norm of the gradient; longer ones are scaled down to it.",
+        kind=float,
+        interval=_POSITIVE,
+        of="optimizer",
     ),
 }
 
 
-def fill_in(docstring: str) -> str:
-    """The docstring with the list of settings in the place of `{settings}`."""
+_RENAMED = {"word_vectors": "vectors", "cut": "crop", "average": "ema_decay"}  # since 0.2
+_REMOVED = ("folder", "resume", "overwrite", "unit_rows", "labels", "bfloat16")  # likewise
+
+
+def renamed_settings(settings: Mapping[str, Value]) -> dict[str, Value | str]:
+    """Settings of a run folder under their names of today: 0.1 had flags where there are words now."""
+    renamed: dict[str, Value | str] = {
+        _RENAMED.get(name, name): value for name, value in settings.items() if name not in _REMOVED
+    }
+    if "unit_rows" in settings:
+        renamed["input_scaling"] = "unit_rows" if settings["unit_rows"] else "none"
+    if settings.get("labels") == "edges" and settings.get("sampling", "plain") == "plain":
+        renamed["sampling"] = "edges"
+    if settings.get("bfloat16"):
+        renamed["dtype"] = "bfloat16"
+    return renamed
+
+
+def fill_in(docstring: str, names: Iterable[str], declared: Mapping[str, Parameter]) -> str:
+    """The docstring with a list of settings in the place of `{settings}`."""
     line = next((line for line in docstring.splitlines() if line.strip() == PLACEHOLDER), None)
     if line is None:
         return docstring
     entries = []
-    for name, parameter in PARAMETERS.items():
+    for name in names:
+        parameter = declared[name]
         also = f" Or {parameter.also}." if parameter.also else ""
         entries.append(textwrap.fill(f"{name}: {parameter.text}{also}", _WIDTH, subsequent_indent="    "))
     return docstring.replace(line, textwrap.indent("\n".join(entries), line.removesuffix(PLACEHOLDER)))
 
 
-def with_settings(estimator: Class) -> Class:
-    """A class whose docstring has the list of settings filled in; under `python -OO` there is none."""
-    if estimator.__doc__ is not None:
-        estimator.__doc__ = fill_in(estimator.__doc__)
-    return estimator
+def documented(declared: Mapping[str, Parameter]) -> Callable[[Class], Class]:
+    """Decorates a dataclass: its docstring gets the list of those of its fields that are declared."""
+
+    def fill(kind: Class) -> Class:
+        if kind.__doc__ is not None:  # there is none under `python -OO`
+            names = [field.name for field in fields(kind) if field.name in declared]
+            kind.__doc__ = fill_in(kind.__doc__, names, declared)
+        return kind
+
+    return fill
+
+
+with_settings = documented(PARAMETERS)

@@ -24,6 +24,17 @@ class Indexable(Protocol):
     def __len__(self) -> int: ...
 
 
+@runtime_checkable
+class Batched(Indexable, Protocol):
+    """Rows of different lengths, which say themselves how they go into batches."""
+
+    def batches(self, nodes: Tensor, /) -> list[Tensor]:
+        """Places in `nodes` (b,), each once, in batches that fit into memory with their padding."""
+
+    def select(self, nodes: Tensor, /) -> Inputs:
+        """Some of the rows, in this order."""
+
+
 with warnings.catch_warnings():  # torch says once per process that sparse rows are in beta; nobody here can act on it
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
@@ -83,6 +94,34 @@ def take_rows(x: Inputs, nodes: Tensor, dtype: torch.dtype = torch.float32) -> R
     if isinstance(x, np.ndarray):
         return _cast(torch.from_numpy(np.ascontiguousarray(x[nodes.numpy()])), dtype)
     return cast(Indexable, x)[nodes]
+
+
+def row_batches(x: Inputs, nodes: Tensor, size: int) -> list[Tensor]:
+    """Places in `nodes`, each once, in batches to run through a network.
+
+    Rows of different lengths know best which go together: where x has a method `batches(nodes)`, it is asked.
+
+    Args:
+        x: Row i is the input of node i.
+        nodes: (b,) int64 node ids.
+        size: Largest number of rows in a batch, where x has no such method.
+    """
+    if isinstance(x, Batched):
+        return x.batches(nodes)
+    return list(torch.split(torch.arange(len(nodes)), size))
+
+
+def select_rows(x: Inputs, nodes: Tensor, dtype: torch.dtype = torch.float32) -> Inputs:
+    """Inputs of some nodes alone, as inputs again: what x selects by a method `select`, sparse rows kept sparse.
+
+    Args:
+        x: Row i is the input of node i.
+        nodes: (b,) int64 node ids.
+        dtype: See `take_rows`.
+    """
+    if isinstance(x, Batched):
+        return x.select(nodes)
+    return cast(sp.csr_array, x)[nodes.numpy()] if sp.issparse(x) else cast(Inputs, take_rows(x, nodes, dtype))
 
 
 def move_rows(rows: Rows, device: torch.device | str) -> Rows:

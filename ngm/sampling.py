@@ -1,8 +1,9 @@
 """Minibatches of edges (the paper's section 3.3): `EdgeLoader` gives `EdgeBatch`es.
 
-In the plain mode every edge comes once an epoch, batches are neighbourhoods of the graph, and the costs of all
-batches add up to Eq. 3 (test_paper.py holds it to a plain loop). Labels hang on nodes: a labelled node's cost is
-shared out over its sampled edges, and one that has none travels alone.
+But for the balanced mode every edge comes once an epoch, batches are neighbourhoods of the graph, and the costs of all
+batches add up to Eq. 3 (test_paper.py holds it to a plain loop). Labels hang on nodes: labelled nodes are spread over
+all batches or, in the mode "edges", a node's cost is shared out over its sampled edges, and one without any travels
+alone.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from torch import Tensor
 from ngm._arguments import as_numbers, short_repr, whole_number
 from ngm._input_checks import check_graph_sizes
 from ngm._node_targets import as_targets, class_sides, labeled_nodes, node_weights
-from ngm.choices import Labels, Sampling
+from ngm.choices import Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
 from ngm.ordering import edge_order
+from ngm.parameters import PARAMETERS
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
 
 Ids = NDArray[np.int64]
@@ -47,11 +49,10 @@ class EdgeLoader:
             those with alpha = 0.
         sample_weight: (n,) weight of each node's supervised cost.
         labeled: (n,) mask of labelled nodes, where y itself cannot tell.
-        sampling: "plain": every edge once an epoch. "balanced": edges drawn with replacement, and labelled
-            nodes drawn so that every batch has positives and negatives of every class.
-        labels: How the supervised cost travels in the plain mode. "edges": shared out over the node's edges, as in
-            Eq. 4. "every_batch": spread evenly over all batches, so that few labels are felt at every step. The
-            costs of an epoch add up to the same. None: "edges". Not for the balanced mode, which draws both.
+        sampling: "plain": every edge once an epoch, labelled nodes spread evenly over all batches, so that few labels
+            are felt at every step. "edges": likewise, but the supervised cost of a node is shared out over its edges,
+            as in Eq. 4; the costs of an epoch add up to the same. "balanced": edges drawn with replacement, and
+            labelled nodes drawn so that every batch has positives and negatives of every class.
         order: "neighborhood": a batch holds edges that share ends. "random": any edges; for comparison. None:
             "neighborhood". Not for the balanced mode.
         negatives: Pairs of nodes that are no neighbours to draw per sampled edge, for all graphs or a number per graph;
@@ -73,7 +74,6 @@ class EdgeLoader:
         sample_weight: ArrayLike | Tensor | None = None,
         labeled: ArrayLike | Tensor | None = None,
         sampling: Sampling = "plain",
-        labels: Labels | None = None,
         order: Order | None = None,
         negatives: float | Sequence[float] = 0.0,
         dtype: torch.dtype = torch.float32,
@@ -88,10 +88,10 @@ class EdgeLoader:
             raise ValueError(f"dtype is {short_repr(dtype)}; give torch.float32 or torch.float64")
         self.x, self.y = x, as_targets(y)
         self.batch_size, self.seed = batch_size, seed
-        self.sampling, self.labels, self.order = sampling, labels or "edges", order or "neighborhood"
+        self.sampling, self.order = sampling, order or "neighborhood"
         self.dtype, self.rank, self.world, self.epoch = dtype, rank, world, 0
         _check(num_rows(x), self.y, graphs, batch_size, rank, world)
-        _check_choices(sampling, labels, order)
+        _check_choices(sampling, order)
         self.labeled = labeled_nodes(self.y) if labeled is None else _as_mask(labeled, len(self.y))
         self.node_weight = node_weights(self.labeled, sample_weight)
         self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
@@ -115,7 +115,7 @@ class EdgeLoader:
         epoch, rng = self.epoch, np.random.default_rng([self.seed, self.epoch])
         self.set_epoch(epoch)
         self.epoch += 1
-        draw = self._plain_epoch if self.sampling == "plain" else self._balanced_epoch
+        draw = self._balanced_epoch if self.sampling == "balanced" else self._plain_epoch
         for number, (neighborhood, seeds, share) in enumerate(draw(rng)):
             mine = slice(*_part(len(seeds), self.rank, self.world))
             pairs, of = self._negative_pairs(neighborhood, epoch, number)
@@ -152,12 +152,12 @@ class EdgeLoader:
         """Counts the batches and settles which edges and which nodes carry the supervised cost."""
         n, size = len(self.labeled), self.batch_size
         degree = torch.from_numpy(np.bincount(self.edges.reshape(-1), minlength=n))
-        by_edges = self.sampling == "plain" and self.labels == "edges"
+        by_edges = self.sampling == "edges"
         self._edge_share = self.node_weight / degree.clamp(min=1) * by_edges
         seeds = self.labeled & (degree == 0) if by_edges else self.labeled
         self._seeds: Ids = seeds.nonzero()[:, 0].numpy()  # nodes whose cost does not travel with edges
         batches = max(-(-len(self.edges) // size), 1)
-        if not len(self.edges) or self.sampling == "plain":
+        if not len(self.edges) or self.sampling != "balanced":
             batches = max(batches, -(-len(self._seeds) // size))
         self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed, self._negatives)
         self._orders: dict[int, list[_Neighborhood] | Ids] = {}
@@ -190,7 +190,7 @@ class EdgeLoader:
     def _seed_batches(self, rng: np.random.Generator) -> tuple[list[Ids], list[Tensor]]:
         """Spreads the nodes that travel by themselves over the batches: (node ids, shares) of each batch."""
         count, seeds = self.totals.num_batches, rng.permutation(self._seeds)
-        if self.labels == "every_batch" and len(self.edges) and len(seeds):
+        if self.sampling == "plain" and len(self.edges) and len(seeds):
             each = max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))
             seeds = np.resize(seeds, each * count)  # round and round
         times = torch.from_numpy(np.bincount(seeds, minlength=len(self.labeled)))
@@ -345,16 +345,12 @@ def _check(rows: int, y: Tensor, graphs: list[Graph], batch_size: int, rank: int
         raise ValueError(f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1")
 
 
-def _check_choices(sampling: str, labels: str | None, order: str | None) -> None:
-    if sampling not in ("plain", "balanced"):
-        raise ValueError(f"sampling is {sampling!r}; choose 'plain' or 'balanced'")
-    if labels not in ("edges", "every_batch", None):
-        raise ValueError(f"labels is {labels!r}; choose 'edges' or 'every_batch'")
+def _check_choices(sampling: str, order: str | None) -> None:
+    PARAMETERS["sampling"].check("sampling", sampling)
     if order not in ("neighborhood", "random", None):
         raise ValueError(f"order is {order!r}; choose 'neighborhood' or 'random'")
-    for name, value in (("labels", labels), ("order", order)):
-        if sampling == "balanced" and value is not None:
-            raise ValueError(
-                f"{name} is {value!r}, but sampling is 'balanced', which draws edges and labelled nodes; leave "
-                f"{name} out, or set sampling='plain'"
-            )
+    if sampling == "balanced" and order is not None:
+        raise ValueError(
+            f"order is {order!r}, but sampling is 'balanced', which draws edges and labelled nodes; leave order out, "
+            "or set sampling='plain'"
+        )

@@ -74,7 +74,7 @@ def train(
     weight_decay: float = 0.0,
     clip: float | None = None,
     bfloat16: bool = False,
-    average: float | None = None,
+    ema_decay: float | None = None,
     evaluate: Evaluate | None = None,
     patience: int | None = None,
     run: Run | None = None,
@@ -95,8 +95,8 @@ def train(
         weight_decay: L2 penalty on the weights (decoupled for adamw).
         clip: Largest norm of the gradient; longer ones are shortened.
         bfloat16: Run the network in bfloat16 where torch finds that safe; costs stay in float32.
-        average: Keep an exponential average of the weights, which forgets 1 - average of itself per step, and leave the
-            network with that; evaluation is of the average too.
+        ema_decay: Decay per step of an exponential moving average of the weights, which evaluation uses and the network
+            is left with; None for the weights themselves.
         evaluate: Network -> validation metrics after each epoch; the first is the one to raise, and a `cost` among
             them breaks ties. The best epoch's weights are kept; without it, the last epoch's.
         patience: Stop after this many epochs without improvement.
@@ -111,7 +111,7 @@ def train(
     check_same(_facts(network, loader, epochs, seed))
     share_weights(network)
     steps = _optimizer(optimizer, network, learning_rate, weight_decay)
-    state = _State(network, steps, average)
+    state = _State(network, steps, ema_decay)
     if resume and run is not None:
         with file_from_first(run.checkpoint) as checkpoint:
             if checkpoint is not None:
@@ -236,8 +236,8 @@ def seeded(seed: int, step: int = 0) -> Iterator[None]:
 class _State:
     """Everything that changes while training: weights, their average, optimizer, history, the best weights so far."""
 
-    def __init__(self, network: nn.Module, steps: torch.optim.Optimizer, average: float | None) -> None:
-        self.network, self.steps, self.average = network, steps, average
+    def __init__(self, network: nn.Module, steps: torch.optim.Optimizer, ema_decay: float | None) -> None:
+        self.network, self.steps, self.ema_decay = network, steps, ema_decay
         self.mean: dict[str, Tensor] = {}
         self.num_averaged = 0
         self.history = History()
@@ -262,11 +262,11 @@ class _State:
     @torch.no_grad()
     def step(self) -> None:
         """Takes the weights after a step into their average, which starts as a plain mean of the first few."""
-        if self.average is None:
+        if self.ema_decay is None:
             return
         now = self.network.state_dict()
         self.mean = self.mean or {name: t.clone() for name, t in now.items()}
-        kept = min(self.average, (self.num_averaged + 1) / (self.num_averaged + 10))
+        kept = min(self.ema_decay, (self.num_averaged + 1) / (self.num_averaged + 10))
         self.num_averaged += 1
         for name, tensor in self.mean.items():
             if tensor.is_floating_point():

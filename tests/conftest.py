@@ -18,7 +18,7 @@ from ngm import EdgeLoader, Graph, datasets
 from ngm._processor import multiplies
 from ngm.estimators import base as estimator_module
 from ngm.io.run_folder import Run
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from ngm.report import hidden_section as hidden
 from tests.benchmark_modules import Forked
 from tests.browser import opened
@@ -40,7 +40,7 @@ class Problem:
     x: Tensor
     y: Tensor
     graph: Graph
-    network: FFNN
+    network: FFNNModule
 
 
 def random_graph(num_nodes: int, num_edges: int, seed: int, directed: bool = False) -> Graph:
@@ -60,7 +60,7 @@ def make_problem(directed: bool = False, num_nodes: int = 40, num_edges: int = 1
     y[0], y[1], y[2] = 0, 1, 2
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        network = FFNN(6, 3, hidden=(8, 5)).double()
+        network = FFNNModule(6, 3, hidden=(8, 5)).double()
     return Problem(x, y, random_graph(num_nodes, num_edges, 5, directed), network)
 
 

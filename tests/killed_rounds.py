@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
+from ngm.networks import FFNN
 
 METHODS = {"SelfTraining": SelfTraining, "CoTraining": CoTraining}
 WRITES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree")
@@ -42,13 +43,13 @@ def trained(method: str, folder: Path | None) -> SelfTraining | CoTraining:
         hidden=(4,),
         epochs=3,
         batch_size=16,
-        dropout=0.3,
         validation=0.25,
-        folder=folder,
-        resume=folder is not None,
+        network=FFNN(dropout=0.3),
     )
     settings = {"per_round": 4, "soft": True} if method == "SelfTraining" else {"temperature": 0.5}
-    return METHODS[method](estimator, rounds=3, **settings).fit(x, y, graph=graph, truth=truth)
+    return METHODS[method](estimator, rounds=3, **settings).fit(
+        x, y, graph=graph, truth=truth, folder=folder, resume=folder is not None
+    )
 
 
 def fit(method: str, folder: Path) -> str:

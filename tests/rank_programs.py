@@ -20,24 +20,27 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ngm import CoTraining, EdgeLoader, NGMClassifier, NGMLoss, SelfTraining
+from ngm.choices import Sampling
 from ngm.distributed import process_group, sum_gradients
-from ngm.sampling import Labels
 from ngm.training import Epoch
 from tests.conftest import make_problem
 
 EPOCHS = 6
 
 
-def classifier(folder: Path | None = None, epochs: int = EPOCHS, resume: bool = False) -> NGMClassifier:
+def classifier(epochs: int = EPOCHS) -> NGMClassifier:
     """Small, validated, and without dropout: that would be drawn anew for each number of ranks."""
     given = {"hidden": (8,), "batch_size": 16, "validation": 0.3, "seed": 3, "recipe": "paper"}
-    return NGMClassifier(epochs=epochs, folder=folder, resume=resume, **given)  # type: ignore[arg-type]
+    return NGMClassifier(epochs=epochs, **given)  # type: ignore[arg-type]
 
 
-def fit(model: NGMClassifier, on_epoch: Callable[[Epoch], None] | None = None) -> NDArray[np.floating]:
-    """Probabilities of all rows, after training."""
+def fit(
+    model: NGMClassifier, folder: Path | None = None, on_epoch: Callable[[Epoch], None] | None = None
+) -> NDArray[np.floating]:
+    """Probabilities of all rows, after training, or after going on with what is in the folder."""
     problem = make_problem()
-    model.fit(problem.x, problem.y, graph=problem.graph, on_epoch=on_epoch)
+    resume = folder is not None
+    model.fit(problem.x, problem.y, graph=problem.graph, on_epoch=on_epoch, folder=folder, resume=resume)
     return model.predict_proba(problem.x)
 
 
@@ -61,8 +64,8 @@ def rank() -> int:
 
 def fits(folder: Path) -> None:
     """Trains again and again; goes on with the run of a single process, and begins one to go on with."""
-    resumed = {"resumed": fit(classifier(folder / "resumed", resume=True))}
-    fit(classifier(folder / "begun", epochs=3, resume=True))
+    resumed = {"resumed": fit(classifier(), folder / "resumed")}
+    fit(classifier(epochs=3), folder / "begun")
     save(folder, many_fits() | resumed)
 
 
@@ -100,8 +103,8 @@ def killed(folder: Path) -> None:
         if epoch["epoch"] == 2 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
             model.network_.last_batch = model.network_.batches + 2
 
-    model = classifier(folder / "run", resume=True).set_params(network=Faulty)
-    arrays = {"killed": fit(model, on_epoch)} | many_fits()
+    model = classifier().set_params(network=Faulty)
+    arrays = {"killed": fit(model, folder / "run", on_epoch)} | many_fits()
     save(folder, arrays | {"epochs": np.array(epochs)})
 
 
@@ -154,19 +157,19 @@ def batch_gradients(scaling: Literal["sum", "mean"], here: int = 0, world: int =
     """(batches, parameters) gradients of the batches of an epoch, for both ways of sending labels."""
     problem = make_problem()
     loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, negatives=1.5, scaling=scaling)
-    ways: tuple[Labels, ...] = ("edges", "every_batch")
+    ways: tuple[Sampling, ...] = ("edges", "plain")
     out = []
-    for labels in ways:
+    for sampling in ways:
         for batch in EdgeLoader(
             problem.x,
             problem.y,
             problem.graph,
             batch_size=16,
-            labels=labels,
             negatives=loss.negatives,
             dtype=torch.float64,
             rank=here,
             world=world,
+            sampling=sampling,
         ):
             problem.network.zero_grad()
             cost = loss(problem.network, batch)

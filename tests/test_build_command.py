@@ -22,16 +22,8 @@ from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
 from ngm.build.text import text_graph
 from ngm.io.graph_data import open_graph
+from tests.build_tables import BODIES, write_tables
 from tests.commands import Run, runner
-
-BODIES = [
-    "the cat sat on the mat",
-    "a cat and a dog, on a mat",
-    "dogs bark and cats purr",
-    "stocks fell on Monday",
-    "Monday: stocks rose",
-    "the stocks market fell",
-]
 
 
 def weights(graph: Graph) -> dict[tuple[int, int], float]:
@@ -42,10 +34,7 @@ def weights(graph: Graph) -> dict[tuple[int, int], float]:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs `ngm build` in a folder of its own with a small table, and gives (exit code, output, errors)."""
     monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"id": list("abcdef"), "body": BODIES, "topic": ["pets"] * 3 + [None] * 3})
-    table["size"], table["age"] = np.arange(6.0) ** 2, [1, 2, 1, 9, 8, 9]
-    table.to_csv("texts.csv", index=False)
-    np.savez("glove.npz", words=np.array(["cat", "dog", "stocks"]), vectors=np.array([[1, 0.1], [1, 0.3], [0.2, 1]]))
+    write_tables()
     return runner(monkeypatch, capsys, "build")
 
 
@@ -177,121 +166,6 @@ def test_a_folder_with_other_files_is_left_alone(run: Run) -> None:
     assert (code, out) == (2, "")
     assert err == "error: mine exists and has no graph.json; name a new or empty folder"
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("texts.csv", "--text", "bodi"),
-            "texts.csv has no column 'bodi' (did you mean 'body'?); its columns are id, body, topic, size, age",
-        ),
-        (("texts.csv",), "give --text or --columns; the columns of texts.csv are id, body, topic, size, age"),
-        (
-            ("texts.csv", "--text", "body", "--columns", "size"),
-            "both --text and --columns are given; choose what rows are compared by",
-        ),
-        (("texts.csv", "--text", "size"), "column 'size' of texts.csv holds float64, not text; choose another"),
-        (
-            ("texts.csv", "--columns", "body"),
-            "column 'body' of texts.csv holds 'the cat sat on the mat', which is not a number or a list of numbers as "
-            "long as the others; choose another",
-        ),
-        (
-            ("texts.csv", "--columns", "topic"),
-            "column 'topic' of texts.csv has no number in 3 of 6 rows (rows 3, 4, 5); fill them in or drop those rows",
-        ),
-        (("texts.csv", "--columns", "size", "--vectors", "glove.npz"), "--vectors is for texts; give --text"),
-        (("texts.csv", "--columns", "size", "--idf"), "--idf is for texts; give --text"),
-        (
-            ("texts.csv", "--text", "body", "--idf"),
-            "idf=True needs vectors=; TF-IDF uses it anyway",
-        ),
-        (
-            ("texts.csv", "--text", "body", "-k", "6"),
-            "k is 6 and x has 6 rows; k must be at least 1 and below the number of rows",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--vectors", "glove.npz", "-k", "5"),
-            "k is 5 and 5 of 6 texts have known words; k must be at least 1 and below that",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--vectors", "no.txt"),
-            "cannot find the word vectors no.txt; give a text, .bin or .npz file",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--vectors", "wide.txt"),
-            "wide.txt, line 2, has 3 numbers and line 1 has 2; all words need the same width",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--vectors", "latin.txt"),
-            "latin.txt, line 2, is not UTF-8 (byte 0xe9); save it as UTF-8, or name it .bin if it is word2vec's binary "
-            "form",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--vectors", "foreign.txt"),
-            "none of the 6 texts has a known word; are the vectors of the same language?",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--metric", "euclidean"),
-            "metric is 'euclidean'; sparse rows, such as TF-IDF, are compared by 'cosine'",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--weight", "binry"),
-            "--weight is 'binry' (did you mean 'binary'?); choose from similarity, self_tuned, binary",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--id", "age"),
-            "column 'age' of texts.csv has 1 in rows 0 and 2; ids must differ",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--id", "topic"),
-            "column 'topic' of texts.csv has no id in 3 rows (rows 3, 4, 5); every row needs one",
-        ),
-        (
-            ("texts.csv", "--text", "body", "--label", "topics"),
-            "texts.csv has no column 'topics' (did you mean 'topic'?); its columns are id, body, topic, size, age",
-        ),
-        (("empty.csv", "--text", "body"), "empty.csv is empty; give a file with a row per line"),
-        (("blank.csv", "--text", "body"), "none of the 2 texts has a letter or digit; give texts with words in them"),
-        (("x.npy", "--text", "body"), "--text is for tables, and x.npy is a matrix; leave it out"),
-        (("x.npy", "--idf"), "--idf is for tables, and x.npy is a matrix; leave it out"),
-        (("x.npy", "--no-header"), "--header is for tables, and x.npy is a matrix; leave it out"),
-        (("no.npy",), "cannot find no.npy; give a table, or a matrix as .npy or .npz"),
-        (("flat.npy",), "flat.npy cannot be read as a matrix (it holds int64 of shape (3,), not (n, d) numbers)"),
-        (("two.npz",), "two.npz holds the arrays a, b; give one array, or call it 'x'"),
-        (("no.npy", "--max-degree", "0"), "max_degree is 0; it must be a whole number of at least 1"),
-        (
-            ("no.npy", "--metric", "inner_product", "--weight", "self_tuned"),
-            "weight='self_tuned' needs distances; use metric='cosine' or 'euclidean'",
-        ),
-        (
-            ("no.npy", "--search", "exact", "--recall", "0.9"),
-            "--recall is for an approximate search, and --search is exact; leave it out",
-        ),
-        (
-            ("no.npy", "--search", "exact", "--seed", "0"),
-            "--seed is for an approximate search, and --search is exact; leave it out",
-        ),
-        (
-            ("texts.csv", "--text", "body", "-k", "2", "--seed", "1"),
-            "--seed is for an approximate search, and sparse rows, such as TF-IDF, are always searched exactly; "
-            "leave it out",
-        ),
-        (("x.npy", "-k", "2"), "row 1 of x is zero, which has no direction; drop such rows or use metric='euclidean'"),
-    ],
-)
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, run: Run) -> None:
-    Path("wide.txt").write_text("cat 1 2\ndog 1 2 3\n", encoding="utf-8")
-    Path("latin.txt").write_text("cat 1 2\ncafé 1 2\n", encoding="latin-1")
-    Path("foreign.txt").write_text("chat 1 2\nchien 1 3\n", encoding="utf-8")
-    Path("empty.csv").write_text("", encoding="utf-8")
-    Path("blank.csv").write_text("id,body\n1,\n2,!\n", encoding="utf-8")
-    np.save("x.npy", np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]))
-    np.save("flat.npy", np.arange(3))
-    np.savez("two.npz", a=np.eye(2), b=np.eye(2))
-    assert run(*words) == (2, "", f"error: {message}")
-    assert not Path("graph").exists()
 
 
 def test_the_command_runs_on_its_own_and_shows_bars_of_text(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.networks import charcnn, first_layer
-from ngm.networks.charcnn import SIZES, CharCNN
+from ngm.networks.charcnn import SIZES, CharCNNModule
 from ngm.networks.first_layer import FirstLayer
 from ngm.networks.tap import tap
 from ngm.text.characters import quantize
 from ngm.training import seeded
 
 
-def padded(network: CharCNN, codes: Tensor) -> Tensor:
+def padded(network: CharCNNModule, codes: Tensor) -> Tensor:
     """The same network over one-hot columns of all positions, with plain convolutions."""
     codes = F.pad(codes, (0, network.length - codes.shape[1])).long()
     x = F.one_hot(codes, 71)[..., 1:].to(network.first.weight.dtype).transpose(1, 2)  # (b, 70, length)
@@ -47,7 +47,7 @@ def gradients(network: nn.Module, logits: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize(("size", "longest"), [("tiny", 1014), ("tiny", 240), ("small", 200)])
 def test_texts_seen_only_as_far_as_they_go_give_the_outputs_of_the_padded_network(size: str, longest: int) -> None:
     with seeded(0):
-        network = CharCNN(4, size).double().eval()
+        network = CharCNNModule(4, size).double().eval()
     codes = some_codes(9 if size == "small" else 150, longest)
     ours, theirs = network(codes), padded(network, codes)
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-10)
@@ -57,14 +57,14 @@ def test_texts_seen_only_as_far_as_they_go_give_the_outputs_of_the_padded_networ
 
 def test_in_float32_both_agree_to_1e_5() -> None:
     with seeded(0):
-        network = CharCNN(4).eval()
+        network = CharCNNModule(4).eval()
     codes = some_codes(100, 600)
     assert torch.allclose(network(codes), padded(network, codes), rtol=0, atol=1e-5)
 
 
 def test_a_text_gets_the_same_logits_in_any_company_and_with_any_padding() -> None:
     with seeded(0):
-        network = CharCNN(3).double().eval()
+        network = CharCNNModule(3).double().eval()
     codes = some_codes(130, 500)
     together = network(codes)
     for i in (0, 1, 64, 129):
@@ -98,7 +98,7 @@ def test_the_first_layer_is_a_convolution_over_one_hot_columns(frames: int) -> N
 )
 def test_the_networks_have_the_parameters_of_the_papers(size: str, count: int) -> None:
     with torch.device("meta"):
-        network = CharCNN(4, size)
+        network = CharCNNModule(4, size)
     assert sum(p.numel() for p in network.parameters()) == count
 
 
@@ -109,14 +109,14 @@ def test_final_frames_see_69_characters_in_the_tiny_network_and_123_in_the_other
 
 def test_small_and_large_begin_with_the_spread_of_zhang_et_al() -> None:
     with seeded(0):
-        network = CharCNN(4, "small")
+        network = CharCNNModule(4, "small")
     weight = network.hidden[0].weight
     assert float(weight.detach().std()) == pytest.approx(0.05, rel=0.01)
     assert float(weight.detach().mean()) == pytest.approx(0, abs=1e-4)
 
 
 def test_h_is_the_last_hidden_layer_behind_its_relu_and_before_its_dropout() -> None:
-    network = CharCNN(4).train()
+    network = CharCNNModule(4).train()
     _, read = tap(network, some_codes(20, 200), ["last_hidden"])
     h = read["last_hidden"]
     assert h.shape == (20, 256)
@@ -125,19 +125,19 @@ def test_h_is_the_last_hidden_layer_behind_its_relu_and_before_its_dropout() -> 
 
 
 def test_no_texts_give_no_logits() -> None:
-    assert CharCNN(3)(torch.zeros(0, 5, dtype=torch.uint8)).shape == (0, 3)
+    assert CharCNNModule(3)(torch.zeros(0, 5, dtype=torch.uint8)).shape == (0, 3)
 
 
 def test_the_network_learns_in_bfloat16_too() -> None:
-    network, codes = CharCNN(3).bfloat16(), some_codes(4, 120)
+    network, codes = CharCNNModule(3).bfloat16(), some_codes(4, 120)
     assert all(bool(torch.isfinite(g).all()) for g in gradients(network, network(codes).float()))
-    wide = CharCNN(3)
+    wide = CharCNNModule(3)
     with torch.autocast("cpu", torch.bfloat16):
         assert all(bool(torch.isfinite(g).all()) for g in gradients(wide, wide(codes).float()))
 
 
 def test_dropout_leaves_predictions_alone() -> None:
-    network, codes = CharCNN(4).eval(), some_codes(5, 100)
+    network, codes = CharCNNModule(4).eval(), some_codes(5, 100)
     assert torch.equal(network(codes), network(codes))
     network.train()
     assert not torch.equal(network(codes), network(codes))
@@ -146,7 +146,7 @@ def test_dropout_leaves_predictions_alone() -> None:
 def test_same_seed_gives_the_same_steps() -> None:
     def trained() -> Tensor:
         with seeded(3):
-            network = CharCNN(2)
+            network = CharCNNModule(2)
             steps = torch.optim.Adam(network.parameters())
             for _ in range(3):
                 steps.zero_grad()
@@ -161,12 +161,12 @@ def test_same_seed_gives_the_same_steps() -> None:
     ("make", "message"),
     [
         (
-            lambda: CharCNN(4, "tinny"),
+            lambda: CharCNNModule(4, "tinny"),
             "unknown size 'tinny' \\(did you mean 'tiny'\\?\\); choose from tiny, small, large",
         ),
-        (lambda: CharCNN(4, length=60), "length is 60; size 'tiny' needs at least 69 characters"),
+        (lambda: CharCNNModule(4, length=60), "length is 60; size 'tiny' needs at least 69 characters"),
         (
-            lambda: CharCNN(4, length=100)(torch.zeros(1, 101, dtype=torch.uint8)),
+            lambda: CharCNNModule(4, length=100)(torch.zeros(1, 101, dtype=torch.uint8)),
             "texts have 101 characters; this network reads 100 at most",
         ),
     ],

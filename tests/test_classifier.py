@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from ngm import EdgeLoader, Graph, NGMClassifier
 from ngm.estimators import batch_prediction as forward
+from ngm.networks import FFNN
 from ngm.rows import Inputs
 from tests.small_classifier import FEW, GRAPH, SMALL, N, X, Y, same
 
@@ -131,7 +132,12 @@ def test_soft_labels_that_know_little_are_followed_to_more_even_shares() -> None
 @pytest.mark.parametrize("scaling", ["mean", "sum"])
 def test_a_sample_weight_of_k_equals_a_row_that_is_there_k_times(scaling: str) -> None:
     weight = np.array([3, 1, 2, 0] * 6)
-    settings = SMALL | {"batch_size": 1000, "scaling": scaling, "dtype": "float64", "input_scaling": "none"}
+    settings = SMALL | {
+        "batch_size": 1000,
+        "scaling": scaling,
+        "dtype": "float64",
+        "network": FFNN(input_scaling="none"),
+    }
     weighted = NGMClassifier(**settings).fit(X, Y, sample_weight=weight)
     repeated = NGMClassifier(**settings).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-5)
@@ -201,7 +207,7 @@ def test_a_memory_map_is_read_in_place(loaders: list[EdgeLoader], tmp_path: Path
 
 
 def test_predictions_are_made_without_dropout_whatever_mode_the_network_is_in() -> None:
-    model = NGMClassifier(**SMALL, dropout=0.5).fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(**SMALL, network=FFNN(dropout=0.5)).fit(X, FEW, graph=GRAPH)
     expected = model.predict_proba(X)
     model.network_.train()
     np.testing.assert_array_equal(model.predict_proba(X), expected)
@@ -240,7 +246,9 @@ def test_predictions_do_not_depend_on_how_many_rows_are_asked_for(monkeypatch: p
 
 
 def test_probabilities_are_the_softmax_of_the_network() -> None:
-    model = NGMClassifier(**SMALL, dropout=0.5).fit(X, np.where(FEW < 0, -1, np.arange(N) % 3), graph=GRAPH)
+    model = NGMClassifier(**SMALL, network=FFNN(dropout=0.5)).fit(
+        X, np.where(FEW < 0, -1, np.arange(N) % 3), graph=GRAPH
+    )
     shares = model.predict_proba(X)
     assert shares.shape == (N, 3)
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
@@ -250,7 +258,9 @@ def test_probabilities_are_the_softmax_of_the_network() -> None:
 
 
 def test_transform_gives_the_last_hidden_layer() -> None:
-    model = NGMClassifier(recipe="paper", hidden=(6, 4), epochs=2, input_scaling="none").fit(X, FEW, graph=GRAPH)
+    model = NGMClassifier(recipe="paper", hidden=(6, 4), epochs=2, network=FFNN(input_scaling="none")).fit(
+        X, FEW, graph=GRAPH
+    )
     first, second = (block.linear for block in model.network_.hidden)
     with torch.no_grad():
         h = torch.relu(torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias) @ second.weight.T + second.bias)
@@ -260,9 +270,9 @@ def test_transform_gives_the_last_hidden_layer() -> None:
 
 
 def test_transform_gives_the_layer_that_was_asked_for() -> None:
-    model = NGMClassifier(recipe="paper", hidden=(6, 4), epochs=2, input_scaling="none", layer="hidden.0").fit(
-        X, FEW, graph=GRAPH
-    )
+    model = NGMClassifier(
+        recipe="paper", hidden=(6, 4), epochs=2, layer="hidden.0", network=FFNN(input_scaling="none")
+    ).fit(X, FEW, graph=GRAPH)
     first = model.network_.hidden[0].linear
     with torch.no_grad():
         h = torch.relu(torch.from_numpy(X) @ first.weight.T + first.bias)

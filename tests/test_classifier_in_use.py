@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from ngm import EdgeLoader, Graph, LabeledKFold, NGMClassifier, knn_graph
+from ngm import EdgeLoader, Graph, LabeledKFold, NGMClassifier, Optimizer, knn_graph
+from ngm.networks import FFNN, LSTM, CharCNN
 from tests.small_classifier import FEW, GRAPH, SMALL, N, X, Y, same
 
 # scikit-learn's tools
@@ -29,6 +30,33 @@ def test_settings_are_read_set_and_cloned() -> None:
     assert (copy.alpha_uu, copy.layer, copy.validation) == ([1, 2], "output", [1, 2])
     with pytest.raises(ValueError, match="Invalid parameter 'alpha' for estimator NGMClassifier"):
         model.set_params(alpha=1)
+
+
+def test_settings_of_network_and_optimizer_are_read_set_cloned_and_shown() -> None:
+    model = NGMClassifier(network=FFNN(dropout=0.3), optimizer=Optimizer("sgd", clip=1.0))
+    assert (model.get_params()["network__dropout"], model.get_params()["optimizer__clip"]) == (0.3, 1.0)
+    copy = clone(model).set_params(network__hidden=(5,), optimizer__ema_decay=0.9)
+    assert (copy.network.hidden, copy.network.dropout, copy.optimizer.ema_decay) == ((5,), 0.3, 0.9)
+    assert (model.network.hidden, model.optimizer.ema_decay) == (None, None)
+    assert (
+        repr(model)
+        == "NGMClassifier(network=FFNN(dropout=0.3),\n              optimizer=Optimizer(clip=1.0, name='sgd'))"
+    )
+    for kind in (FFNN, CharCNN, LSTM, Optimizer):
+        assert repr(kind()) == f"{kind.__name__}()"
+        assert clone(kind()).get_params() == kind().get_params()
+    assert repr(LSTM(max_words=9)) == "LSTM(max_words=9)"
+
+
+def test_a_grid_search_reaches_into_the_network() -> None:
+    given = {name: value for name, value in SMALL.items() if name != "hidden"}
+    model = NGMClassifier(**given, network=FFNN(dropout=0.1))
+    grid = {"network__hidden": [(4,), (8, 3)], "optimizer": ["adam", Optimizer(weight_decay=0.1)]}
+    search = GridSearchCV(model, grid, cv=LabeledKFold(2)).fit(X, FEW, graph=GRAPH)
+    width = search.best_params_["network__hidden"]
+    assert [layer.linear.out_features for layer in search.best_estimator_.network_.hidden] == list(width)
+    by_hand = clone(model).set_params(**search.best_params_).fit(X, FEW, graph=GRAPH)
+    np.testing.assert_array_equal(search.predict_proba(X), by_hand.predict_proba(X))
 
 
 def test_cross_validation_cuts_the_graph_and_scores_labelled_rows(loaders: list[EdgeLoader]) -> None:
@@ -70,7 +98,7 @@ def test_h_goes_into_another_estimator() -> None:
 
 def test_two_graphs_with_an_alpha_each_add_up() -> None:
     other = Graph.from_edges([[0, 20], [1, 21], [20, 21]], num_nodes=N)
-    settings = SMALL | {"batch_size": 1000, "negatives": 0, "input_scaling": "none"}
+    settings = SMALL | {"batch_size": 1000, "negatives": 0, "network": FFNN(input_scaling="none")}
     alphas = {"alpha_ll": [0.1, 0.2], "alpha_lu": [0.3, 0.4], "alpha_uu": 0.5}
     both = NGMClassifier(**settings, **alphas).fit(X, FEW, graph=[GRAPH, other]).history_.epochs[0]
     one = NGMClassifier(**settings, alpha_ll=0.1, alpha_lu=0.3, alpha_uu=0.5).fit(X, FEW, graph=GRAPH)
@@ -120,7 +148,7 @@ def test_direction_matters_only_where_influence_is_one_sided() -> None:
         Graph.from_edges(GRAPH.edges.flip(1) if flip else GRAPH.edges, GRAPH.weight, N, directed=True)
         for flip in (False, True)
     )
-    settings = SMALL | {"batch_size": 1000, "negatives": 0, "input_scaling": "none"}
+    settings = SMALL | {"batch_size": 1000, "negatives": 0, "network": FFNN(input_scaling="none")}
 
     def shares(graph: Graph, influence: str) -> NDArray[np.floating]:
         return NGMClassifier(**settings, influence=influence).fit(X, FEW, graph=graph).predict_proba(X)
@@ -184,7 +212,7 @@ def test_inputs_of_ones_own_are_asked_for_rows() -> None:
         def __getitem__(self, nodes: Tensor) -> Tensor:
             return torch.from_numpy(X)[nodes].square()
 
-    settings = SMALL | {"input_scaling": "none"}
+    settings = SMALL | {"network": FFNN(input_scaling="none")}
     model = NGMClassifier(**settings).fit(Squares(), FEW, graph=GRAPH)
     assert same(model, NGMClassifier(**settings).fit(X**2, FEW, graph=GRAPH))
     np.testing.assert_allclose(model.predict_proba(Squares()), model.predict_proba(X**2), rtol=1e-6)

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from ngm.datasets import available
+from ngm.experiments import demo
+from tests import small_digits
 from tests.benchmark_modules import Ended, Forked, Job
+from tests.commands import Run, runner
 from tests.conftest import needs
 
 Ngm = Callable[..., Ended]
@@ -24,10 +27,19 @@ def ngm(server: Forked, tmp_path: Path) -> Ngm:
     return run
 
 
-def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, ngm: Ngm) -> None:
-    done = ngm("demo", "--seeds", "1", "--json")
-    assert done.code == 0, done.err
-    result = json.loads(done.out)
+@pytest.fixture
+def small_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `ngm demo` in this process, in `tmp_path`, on fewer digits and for fewer epochs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "load", small_digits.load)
+    monkeypatch.setattr(demo, "EPOCHS", 5)
+    return runner(monkeypatch, capsys, "demo", joined=False)
+
+
+def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, small_demo: Run) -> None:
+    code, out, err = small_demo("--seeds", "1", "--json")
+    assert code == 0, err
+    result = json.loads(out)
     assert [row["method"] for row in result["rows"]] == ["FFNN", "NGM-FFNN"] * 4
     assert [row["labels"] for row in result["rows"]] == [10, 10, 20, 20, 50, 50, 100, 100]
     metrics = json.loads((tmp_path / result["run"] / "metrics.json").read_text(encoding="utf-8"))
@@ -36,14 +48,14 @@ def test_demo_prints_json_alone_and_leaves_a_run_folder(tmp_path: Path, ngm: Ngm
     assert "Did the graph help?" in (tmp_path / result["report"]).read_text(encoding="utf-8")
 
 
-def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(ngm: Ngm) -> None:
-    done = ngm("demo", "--seeds", "2", "--folder", "here")
-    assert done.code == 0, done.err
+def test_demo_shows_labels_accuracies_gain_and_where_the_run_is(small_demo: Run) -> None:
+    code, out, err = small_demo("--seeds", "2", "--folder", "here")
+    assert code == 0, err
     for part in ("labels per class", "without graph", "with graph", "gain", "points"):
-        assert part in done.out
-    assert "Run folder: here" in done.out
-    assert "Report: here/report.html" in done.out
-    assert "\x1b[" not in done.out  # colours only on a terminal
+        assert part in out
+    assert "Run folder: here" in out
+    assert "Report: here/report.html" in out
+    assert "\x1b[" not in out  # colours only on a terminal
 
 
 def test_datasets_lists_all_of_them_without_fetching(ngm: Ngm) -> None:
@@ -63,64 +75,6 @@ def test_every_command_has_help_with_an_example(ngm: Ngm) -> None:
         shown = ngm(command, "--help").out
         assert "Example:" in shown
         assert "--json" in shown
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("reproduce", "pubmd"),
-            "error: unknown table 'pubmd' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, pubmed",
-        ),
-        (
-            ("reproduce", "pub[/med]"),
-            "error: unknown table 'pub[/med]' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, "
-            "pubmed",
-        ),
-        (
-            ("reproduce", "pubmed", "--rows", "fnn"),
-            "error: unknown row 'fnn' (did you mean 'ffnn'?); choose from linear, semi-embedding, manifold, tsvm, "
-            "label-propagation, graph-embedding, planetoid-i, planetoid-g, planetoid-t, gcn, ffnn, ngm, ngm-repulsion, "
-            "ngm-self, ours, default, ceiling",
-        ),
-        (
-            ("reproduce", "pubmed", "--dataset", "coro"),
-            "error: unknown data set 'coro' (did you mean 'cora'?); choose from pubmed, cora, citeseer",
-        ),
-        (
-            ("reproduce", "pubmed", "--setting", "out"),
-            "error: setting is 'out'; choose from inductive, transductive, both",
-        ),
-        (
-            ("reproduce", "pubmed", "--plot", "a.svg"),
-            "error: --plot a.svg has nothing to draw; give --curve as well",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--plot", "a.gif"),
-            "error: cannot draw a.gif: its ending is '.gif'; choose from .svg, .png, .pdf",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--setting", "transductive"),
-            "error: --curve is of the inductive setting; leave out --setting transductive",
-        ),
-        (
-            ("reproduce", "pubmed", "--rows", "gcn", "--setting", "inductive"),
-            "error: none of the rows gcn can be run in the inductive setting; choose another",
-        ),
-        (
-            ("reproduce", "pubmed", "--curve", "--rows", "gcn"),
-            "error: row 'gcn' cannot predict nodes outside the graph; leave it out of the curve",
-        ),
-        (
-            ("datasets", "--fetch", "cra"),
-            "error: there is no data set 'cra' (did you mean 'cora'?); the names are "
-            + ", ".join(record.name for record in available()),
-        ),
-    ],
-)
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, ngm: Ngm) -> None:
-    done = ngm(*words)
-    assert (done.code, done.err.strip(), done.out) == (2, message, "")
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, ngm: Ngm) -> None:
@@ -155,23 +109,3 @@ def test_reproduce_prints_the_agreed_json_and_nothing_else(ngm: Ngm) -> None:
     assert {"dataset", "protocol", "threshold", "labels"} <= set(row)
     assert (row["method"], row["setting"], row["metric"], row["seeds"]) == ("FFNN", "inductive", "accuracy", 2)
     assert row["paper"] == 0.709
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (
-            ["blogcatalog", "--train", "half"],
-            "--train is 'half'; give whole numbers between 1 and 99, such as 20,50,80",
-        ),
-        (["blogcatalog", "--train", "0"], "training share is 0 %; give whole numbers between 1 and 99"),
-        (["blogcatalog", "--quick", "--seeds", "7"], "--seeds is 7 and --quick means 2; leave out one of them"),
-        (["blogcatalog", "--curve"], "--curve is not for blogcatalog, which has --train; leave it out"),
-        (["pubmed", "--train", "50"], "--train is not for pubmed, which has --dataset, --setting, --curve, --plot;"),
-    ],
-)
-def test_options_of_another_table_are_refused_in_one_line(words: list[str], line: str, ngm: Ngm) -> None:
-    done = ngm("reproduce", *words)
-    assert done.code == 2
-    assert line in done.err
-    assert done.err.count("\n") == 1

@@ -153,9 +153,9 @@ REFUSED = [
     ({"rounds": 0}, "rounds is 0; it must be a whole number of at least 1"),
     ({"patience": 0}, "patience is 0; it must be a whole number of at least 1"),
     ({"patience": 2}, "patience is 2, but the estimator has no validation to improve on"),
-    ({"temperature": -1}, "temperature is -1; it must be at least 0, and 1 changes nothing"),
-    ({"temperature": float("inf")}, "temperature is inf; it must be at least 0, and 1 changes nothing"),
-    ({"confidence": 1.1}, "confidence is 1.1; a probability is between 0 and 1"),
+    ({"temperature": -1}, "temperature is -1; it must be a finite number of at least 0"),
+    ({"temperature": float("inf")}, "temperature is inf; it must be a finite number of at least 0"),
+    ({"confidence": 1.1}, "confidence is 1.1; it must be a number of at least 0 and at most 1"),
 ]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ngm import Graph, NGMClassifier, NGMLoss, Regularizer
 from ngm.collapse import SETTLED, CollapseWarning, Epoch, layer_statistics, warn_of_collapse
-from ngm.networks import FFNN
+from ngm.networks import FFNN, FFNNModule
 from ngm.sampling import EdgeLoader
 from ngm.training import train
 
@@ -111,8 +111,8 @@ def test_attraction_that_destroys_the_network_in_its_first_epochs_is_warned_of_a
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_held_apart_keep_h_from_the_collapse_that_attraction_alone_ends_in(seed: int) -> None:
     x, y, graph = counts(seed)
-    settings = {"epochs": 10, "seed": seed, "recipe": "paper", "input_scaling": "none", "learning_rate": 5e-3}
-    settings |= {"alpha_ll": 5, "alpha_lu": 5, "alpha_uu": 5}
+    settings = {"epochs": 10, "seed": seed, "recipe": "paper", "learning_rate": 5e-3}
+    settings |= {"network": FFNN(input_scaling="none"), "alpha_ll": 5, "alpha_lu": 5, "alpha_uu": 5}
     with pytest.warns(CollapseWarning):
         alone = NGMClassifier(**settings, negatives=0).fit(x, y, graph=graph)
     with warnings.catch_warnings():
@@ -125,12 +125,12 @@ def test_pairs_held_apart_keep_h_from_the_collapse_that_attraction_alone_ends_in
 def test_every_regularized_layer_is_looked_at() -> None:
     x, y, graph = counts()
     torch.manual_seed(0)
-    network = FFNN(100, 3, hidden=(32, 16))
+    network = FFNNModule(100, 3, hidden=(32, 16))
     strong = Regularizer(alpha_ll=20, alpha_lu=20, alpha_uu=20, layer="hidden.1", graph=0)
     weak = Regularizer(alpha_ll=1e-6, alpha_lu=1e-6, alpha_uu=1e-6, layer="hidden.0", graph=0)
     loss = NGMLoss([weak, strong], scaling="mean")
     assert loss.layers == ("hidden.0", "hidden.1")
-    loader = EdgeLoader(torch.from_numpy(x), torch.from_numpy(y), graph, labels="every_batch")
+    loader = EdgeLoader(torch.from_numpy(x), torch.from_numpy(y), graph)
     with pytest.warns(CollapseWarning, match=re.escape("h of layer 'hidden.1' has collapsed at epoch")):
         history = train(network, loader, loss, epochs=8)
     for record in history.epochs:

@@ -10,34 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ngm import datasets
 from ngm.cli import app, main
 
 COMMANDS = sorted(str(command.name) for command in app.registered_commands)
-
-NAMES = ", ".join(record.name for record in datasets.available())
-
-# Words of a command, and what it says of them; `folder` below makes the files.
-MISTAKES = {
-    "build absent.csv --text text": "absent.csv is not there; give a file, a folder or a query",
-    "build texts.csv": "give --text or --columns; the columns of texts.csv are id, text, topic",
-    "build texts.csv --text txt": (
-        "texts.csv has no column 'txt' (did you mean 'text'?); its columns are id, text, topic"
-    ),
-    "check nowhere": "nowhere is not a graph folder: it has no graph.json",
-    "datasets coraa": f"there is no data set 'coraa' (did you mean 'cora'?); the names are {NAMES}",
-    "demo --folder texts.csv": "texts.csv is a file; name a new or empty folder",
-    "export nowhere": "nowhere is not a run folder: it has no config.json",
-    "ingest --edges absent.csv -o graph": "absent.csv is not there; give a file, a folder or a query",
-    "predict nowhere texts.csv": "nowhere is not a run folder: it has no config.json",
-    "report nowhere": "nowhere is not a run folder: it has no config.json",
-    "reproduce pubmd": (
-        "unknown table 'pubmd' (did you mean 'pubmed'?); choose from ag-news, blogcatalog, intents, pubmed"
-    ),
-    "train texts.csv --label topic --text txt": (
-        "texts.csv has no column 'txt' (did you mean 'text'?); its columns are id, text, topic"
-    ),
-}
 
 # What typer finds out itself, in words that change with its version.
 WRONG_WORDS = {
@@ -72,13 +47,6 @@ def said(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     return line
 
 
-@pytest.mark.parametrize("words", MISTAKES)
-def test_a_mistake_is_said_in_a_line(
-    words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert said(words, monkeypatch, capsys) == f"error: {MISTAKES[words]}"
-
-
 @pytest.mark.parametrize("words", WRONG_WORDS)
 def test_wrong_words_are_said_in_a_line_that_names_the_help(
     words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -86,10 +54,6 @@ def test_wrong_words_are_said_in_a_line_that_names_the_help(
     line = said(words, monkeypatch, capsys)
     assert line.startswith("error: ")
     assert line.endswith(f"; see {WRONG_WORDS[words]} --help")
-
-
-def test_every_command_has_a_mistake_in_the_table() -> None:
-    assert {words.split()[0] for words in MISTAKES} == set(COMMANDS)
 
 
 def test_the_version_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -203,7 +203,7 @@ def test_the_commands_tell_apart_what_is_easy(files: Path, tmp_path: Path, monke
         line = (
             line.replace("$1", str(files / "test"))
             .replace("$2", "0")
-            .replace("--validation 0", "--validation 0 --epochs 60")
+            .replace("--validation 0", "--validation 0 --epochs 20")
         )
         words = shlex.split(line.partition(">")[0])
         done = CliRunner().invoke(app, words[1:])

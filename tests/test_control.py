@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from ngm import Graph, NGMClassifier, NGMRegressor, load
+from ngm import Graph, NGMClassifier, NGMRegressor, Optimizer, load
 from ngm.estimators.control import without_graph
+from ngm.networks import LSTM, CharCNN
 from ngm.recipes.settings import resolve
 from tests.fits import same_bits, weights
 
@@ -26,8 +27,8 @@ def classifier(**settings: object) -> NGMClassifier:
     return NGMClassifier(**given)
 
 
-def fitted(**settings: object) -> NGMClassifier:
-    return classifier(**settings).fit(X, Y, graph=GRAPH)
+def fitted(folder: str | None = None, **settings: object) -> NGMClassifier:
+    return classifier(**settings).fit(X, Y, graph=GRAPH, folder=folder)
 
 
 def test_it_takes_as_many_steps_on_the_same_validation_rows() -> None:
@@ -43,26 +44,28 @@ def test_it_takes_as_many_steps_on_the_same_validation_rows() -> None:
 
 def test_it_is_what_one_would_write_by_hand() -> None:
     control = without_graph(fitted(patience=2), Y)
-    by_hand = classifier(epochs=18, patience=6, learning_rate=1e-3, weight_decay=0.0)  # a third of the steps an epoch
+    by_hand = classifier(
+        epochs=18, patience=6, learning_rate=1e-3, optimizer=Optimizer(weight_decay=0.0)
+    )  # a third of the steps an epoch
     assert same_bits(weights(control.fit(X, Y)), weights(by_hand.fit(X, Y)))
 
 
 def test_of_the_strong_recipe_it_keeps_the_network_and_its_steps_and_not_the_teachers() -> None:
-    model = NGMClassifier(recipe="strong", batch_size=10, validation=0.2, word_vectors="vectors.txt")
+    model = NGMClassifier(recipe="strong", batch_size=10, validation=0.2)
     model.settings_ = replace(resolve(model, "classes"), epochs=50, weight_decay=0.02)  # as fit leaves them
     model.steps_per_epoch_, model.n_iter_ = 6, 50
     control = without_graph(model, Y)
-    assert (control.recipe, control.word_vectors) == ("paper", None)
-    assert (control.dropout, control.input_dropout, control.input_scaling) == (0.5, 0.5, "unit_rows")
-    assert (control.learning_rate, control.average, control.weight_decay) == (0.005, 0.99, 0.02)
-    assert control.epochs == 150
-    model.network = "lstm"
-    control = without_graph(model, Y)
-    assert (control.dropout, control.input_dropout, control.input_scaling) == (None, None, None)
-    assert control.word_vectors == "vectors.txt"
+    network, optimizer = control.network, control.optimizer
+    assert (control.recipe, control.learning_rate, control.epochs) == ("paper", 0.005, 150)
+    assert (network.dropout, network.input_dropout, network.input_scaling) == (0.5, 0.5, "unit_rows")
+    assert (optimizer.ema_decay, optimizer.weight_decay) == (0.99, 0.02)
+    for kind, read in ((CharCNN, None), (LSTM, "vectors.txt")):  # only teachers read those of characters
+        model.network = kind(vectors="vectors.txt")
+        model.settings_ = replace(resolve(model, "classes"), epochs=50)
+        assert without_graph(model, Y).network.vectors == read
 
 
-def test_it_takes_as_many_steps_also_where_the_graph_was_left_out() -> None:
+def test_it_takes_no_more_steps_where_the_graph_was_left_out() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(400, 5)).astype(np.float32)
     y = np.where(np.arange(400) < 100, (x[:, 0] > 0).astype(int), -1)
@@ -70,7 +73,7 @@ def test_it_takes_as_many_steps_also_where_the_graph_was_left_out() -> None:
     with pytest.warns(UserWarning, match="graph ignored"):
         model = NGMClassifier(recipe="paper", hidden=(8,), batch_size=100, epochs=2).fit(x, y, graph=random)
     assert sum(model.edges_by_kind_.values()) == 0
-    assert without_graph(model, y).epochs == 2 * model.steps_per_epoch_ > 20  # 1 step over 100 labelled rows
+    assert (model.steps_per_epoch_, without_graph(model, y).epochs) == (1, 2)  # over 100 labelled rows alone
 
 
 def test_minus_one_is_a_number_like_others() -> None:
@@ -88,8 +91,10 @@ def test_rows_that_are_named_for_validation_are_left_out_and_a_pair_is_not() -> 
 
 
 def test_it_writes_no_run_folder_and_resumes_nothing(tmp_path: Path) -> None:
-    control = without_graph(fitted(folder=f"{tmp_path}/run"), Y)
-    assert (control.folder, control.resume) == (None, False)
+    model = fitted(folder=f"{tmp_path}/run")
+    before = sorted(tmp_path.rglob("*"))
+    without_graph(model, Y).fit(X, Y)
+    assert sorted(tmp_path.rglob("*")) == before
     with pytest.raises(ValueError, match="the model was loaded, and its steps are not kept; give one that was just"):
         without_graph(load(f"{tmp_path}/run"), Y)
 

@@ -15,10 +15,10 @@ from tests.ranks import in_ranks, run_ranks
 
 
 def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path, server: Forked) -> None:
-    fit(classifier(tmp_path / "resumed", epochs=3))
+    fit(classifier(epochs=3), tmp_path / "resumed")
     ended = run_ranks(server, in_ranks("fits", tmp_path), 2, ("SLURM_PROCID", "SLURM_NTASKS"))
     assert ended.code == 0, ended.err
-    alone = many_fits() | {"resumed": fit(classifier(tmp_path / "whole"))}
+    alone = many_fits() | {"resumed": fit(classifier(), tmp_path / "whole")}
     for rank in range(2):
         found = np.load(tmp_path / f"rank{rank}.npz")
         assert set(found) == set(alone)
@@ -26,7 +26,7 @@ def test_two_processes_fit_again_and_again_as_one_process_does(tmp_path: Path, s
             np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=f"{name}, rank {rank}")
     files = sorted(path.name for path in (tmp_path / "resumed").iterdir())
     assert files == sorted(path.name for path in (tmp_path / "whole").iterdir())  # written once, by rank 0
-    begun = fit(classifier(tmp_path / "begun", resume=True))  # by two processes, and ended by one
+    begun = fit(classifier(), tmp_path / "begun")  # by two processes, and ended by one
     np.testing.assert_allclose(begun, alone["resumed"], atol=1e-5)
 
 

@@ -59,6 +59,7 @@ ENDINGS = {"extractall", "extract", "unpack_archive", "load_extension", "install
 # What a module may do all the same, and why that is no door.
 ADMITTED = {
     ("__init__.py", "importlib.import_module"): "a module of this package, by the name of a public thing or its own",
+    ("networks/__init__.py", "importlib.import_module"): "likewise",
     ("cli/streams.py", "os.execv"): "this very command again, with the words it was given, where the locale is C",
     ("datasets/pickles.py", "pickle"): "an unpickler that makes stand-ins only; tests/test_pickles.py attacks it",
     ("io/fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
@@ -234,7 +235,7 @@ def test_the_payloads_do_run_where_pickles_are_loaded(mark: Path, tmp_path: Path
 @pytest.fixture
 def run_folder(tmp_path: Path, data: tuple[NDArray[np.float32], NDArray[np.int64], Graph]) -> Path:
     x, y, graph = data
-    NGMClassifier(recipe="paper", folder=tmp_path / "run", epochs=2).fit(x, y, graph=graph)
+    NGMClassifier(recipe="paper", epochs=2).fit(x, y, graph=graph, folder=tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -250,7 +251,7 @@ def test_no_file_of_a_run_folder_is_run(
             load(run_folder).predict(x)
         with suppress(ValueError, OSError, RuntimeError):
             write_report(run_folder, output=run_folder.parent / "report.html")
-        NGMClassifier(recipe="paper", folder=run_folder, epochs=2, resume=True).fit(x, y, graph=graph)
+        NGMClassifier(recipe="paper", epochs=2).fit(x, y, graph=graph, folder=run_folder, resume=True)
 
     never_run(mark, files, use)
 

@@ -1,7 +1,12 @@
-"""Every example runs as it stands, and so does the README's."""
+"""Every example runs, and so does the Python of the README and of each page of the documentation.
+
+They run as they stand but for the digits, of which there are fewer than `ngm.datasets` has (`small_digits.py`); with
+NGM_WHOLE_EXAMPLES=1 there are all of them. The README always has all.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -33,8 +38,9 @@ PAGES = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
 def script(code: str, ignored: tuple[str, type[Warning]] | None = None) -> str:
-    """The code, with warnings as errors but for those that begin so."""
-    first = "import warnings\nwarnings.simplefilter('error')\n"
+    """The code, on fewer digits, with warnings as errors but for those that begin so."""
+    first = "" if os.environ.get("NGM_WHOLE_EXAMPLES") else "from tests import small_digits\nsmall_digits.install()\n"
+    first += "import warnings\nwarnings.simplefilter('error')\n"
     if ignored is not None:
         first += f"warnings.filterwarnings('ignore', {re.escape(ignored[0])!r}, {ignored[1].__name__})\n"
     return first + code

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ngm import NGMClassifier, NGMRegressor, load
 from ngm.estimators import model_export
 from ngm.estimators.exportable_networks import exportable
-from ngm.networks import LSTM, CharCNN
+from ngm.networks import FFNN, CharCNNModule, LSTMModule
 from ngm.text import Vocabulary, quantize
 from tests.commands import runner
 
@@ -76,7 +76,7 @@ def test_probabilities_are_those_of_predict_proba_for_batches_of_any_size(
 @pytest.mark.parametrize("format", ["onnx"])
 def test_sparse_rows_are_exported_as_dense_ones_scaled_to_length_one(format: str, tmp_path: Path) -> None:
     rows = sp.csr_array(np.where(rng.random((40, 30)) < 0.2, 5.0, 0.0).astype(np.float32))
-    model = NGMClassifier(hidden=(8,), epochs=3, input_scaling="unit_rows").fit(rows, Y)
+    model = NGMClassifier(hidden=(8,), epochs=3, network=FFNN(input_scaling="unit_rows")).fit(rows, Y)
     run = RUN[format](model.export(format, tmp_path / "model.onnx", x=rows))
     dense = np.vstack([rows.toarray(), np.zeros((1, 30), dtype=np.float32)])
     np.testing.assert_allclose(run(x=dense)["probabilities"], model.predict_proba(sp.csr_array(dense)), atol=1e-6)
@@ -112,7 +112,7 @@ def test_words_of_any_length_give_what_the_texts_give_and_the_file_knows_the_wor
 @pytest.mark.parametrize("length", [1, 4, 30])
 def test_the_lstm_as_exported_is_the_lstm_whatever_the_padding(length: int) -> None:
     torch.manual_seed(0)
-    network = LSTM(50, 3, width=8, hidden=6).double().eval()
+    network = LSTMModule(50, 3, width=8, hidden=6).double().eval()
     rows = torch.randint(1, 50, (9, length))
     rows[torch.arange(length) >= torch.randint(0, length + 1, (9, 1))] = 0
     with torch.no_grad():
@@ -125,7 +125,7 @@ def test_the_lstm_as_exported_is_the_lstm_whatever_the_padding(length: int) -> N
 @pytest.mark.parametrize("size", ["tiny", "small"])
 def test_the_character_network_as_exported_is_the_character_network(size: str, length: int) -> None:
     torch.manual_seed(0)
-    network = CharCNN(3, size, length=200).double().eval()
+    network = CharCNNModule(3, size, length=200).double().eval()
     codes = torch.randint(0, 71, (4, length), dtype=torch.uint8)
     with torch.no_grad():
         torch.testing.assert_close(exportable(network)(codes), network(codes), rtol=0, atol=1e-12)

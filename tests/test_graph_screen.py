@@ -11,6 +11,7 @@ from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor
 from ngm.recipes.graph_screen import MIN_EDGES
+from tests.fits import timeless
 
 
 def problem(seed: int, n: int = 400, edges: int = 3 * MIN_EDGES) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:
@@ -37,24 +38,29 @@ def test_a_graph_of_the_classes_is_used_and_its_shuffled_twin_is_not(seed: int) 
     assert model.graphs_used_ == [False]
 
 
-def test_a_graph_that_is_left_out_leaves_the_plain_network_at_as_many_steps() -> None:
+@pytest.mark.parametrize(
+    "settings", [{}, {"epochs": 5, "batch_size": 8}, {"alpha_uu": 0.3, "validation": 0.2}], ids=str
+)
+def test_with_a_graph_that_is_left_out_training_is_that_without_a_graph_to_the_bit(settings: dict) -> None:
     x, _, y, graph = problem(0)
     with pytest.warns(UserWarning, match="^graph ignored"):
-        model = NGMClassifier(recipe="paper", hidden=(8,), epochs=5, batch_size=500).fit(x, y, graph=shuffled(graph, 0))
-    steps = 5 * -(-graph.num_edges // 500)
-    plain = NGMClassifier(recipe="paper", hidden=(8,), epochs=steps).fit(x, y)
-    np.testing.assert_allclose(model.predict_proba(x), plain.predict_proba(x), atol=1e-4)
+        model = NGMClassifier(recipe="paper", hidden=(8,), **settings).fit(x, y, graph=shuffled(graph, 0))
+    plain = NGMClassifier(recipe="paper", hidden=(8,), **settings).fit(x, y)
+    np.testing.assert_array_equal(model.predict_proba(x), plain.predict_proba(x))
+    assert (model.n_iter_, model.steps_per_epoch_) == (plain.n_iter_, plain.steps_per_epoch_)
+    for one, other in zip(timeless(model.history_), timeless(plain.history_), strict=True):
+        assert {n: v for n, v in one.items() if n[:2] != "h_"} == {n: v for n, v in other.items() if n[:2] != "h_"}
     assert model.history_.epochs[-1]["uu"] == 0
     assert model.edges_by_kind_ == {"ll": 0, "lu": 0, "uu": 0}
 
 
-def test_alphas_that_are_given_are_obeyed_and_small_graphs_are_not_judged() -> None:
+def test_graphs_are_not_judged_where_that_is_not_wanted_or_where_they_are_small() -> None:
     x, _, y, graph = problem(0)
     lost = shuffled(graph, 0)
     few = Graph(lost.num_nodes, lost.edges[: MIN_EDGES - 1], lost.weight[: MIN_EDGES - 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1, alpha_uu=0.1).fit(
+        assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1, graph_screen=False).fit(
             x, y, graph=lost
         ).graphs_used_ == [True]
         assert NGMClassifier(recipe="paper", hidden=(8,), epochs=1).fit(x, y, graph=few).graphs_used_ == [True]
@@ -90,9 +96,7 @@ def test_where_the_network_is_no_judge_labels_across_edges_are() -> None:
 def test_the_look_leaves_training_as_it_is() -> None:
     x, _, y, graph = problem(2)
     looked = NGMClassifier(recipe="paper", hidden=(8,), epochs=2).fit(x, y, graph=graph)
-    given = NGMClassifier(recipe="paper", hidden=(8,), epochs=2, alpha_ll=0.2, alpha_lu=0.2, alpha_uu=0.2).fit(
-        x, y, graph=graph
-    )
+    given = NGMClassifier(recipe="paper", hidden=(8,), epochs=2, graph_screen=False).fit(x, y, graph=graph)
     np.testing.assert_array_equal(looked.predict_proba(x), given.predict_proba(x))
 
 

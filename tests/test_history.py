@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss
+from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, Optimizer
 from ngm.io.run_folder import Run
-from ngm.networks import FFNN
+from ngm.networks import FFNN, FFNNModule
 from ngm.training import Epoch, seeded, train
 from tests.fits import SMALL, same_bits, timeless, weights
 
@@ -103,7 +103,7 @@ def test_on_epoch_gets_the_records_of_history(data) -> None:
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_with_all_alphas_0_the_graph_changes_no_bit(data, dropout: float) -> None:
     x, y, graph = data
-    settings = SMALL | {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0, "dropout": dropout, "batch_size": 4}
+    settings = SMALL | {"alpha_ll": 0, "alpha_lu": 0, "alpha_uu": 0, "network": FFNN(dropout=dropout), "batch_size": 4}
     with_graph = NGMClassifier(**settings).fit(x, y, graph=graph)
     without = NGMClassifier(**settings).fit(x, y)
     assert same_bits(weights(with_graph), weights(without))
@@ -117,13 +117,21 @@ def test_with_all_alphas_0_training_is_a_plain_torch_loop(data, optimizer: str) 
     x = x.astype(np.float64)
     rate, decay = 0.01, 0.1
     kept: list[dict[str, torch.Tensor]] = []
-    model = NGMClassifier(recipe="paper",
-        hidden=(8,), alpha_ll=0, alpha_lu=0, alpha_uu=0, epochs=3, batch_size=4, optimizer=optimizer,
-        learning_rate=rate, weight_decay=decay, input_scaling="none",
-    )  # fmt: skip
+    model = NGMClassifier(
+        recipe="paper",
+        hidden=(8,),
+        alpha_ll=0,
+        alpha_lu=0,
+        alpha_uu=0,
+        epochs=3,
+        batch_size=4,
+        learning_rate=rate,
+        network=FFNN(input_scaling="none"),
+        optimizer=Optimizer(optimizer, weight_decay=decay),
+    )
     model.fit(x, y, graph=graph, on_epoch=lambda record: kept.append(weights(model)))
     with seeded(0):
-        plain = FFNN(5, 2, hidden=(8,)).double()
+        plain = FFNNModule(5, 2, hidden=(8,)).double()
     rules = {
         "adam": torch.optim.Adam(plain.parameters(), lr=rate, weight_decay=decay),
         "adamw": torch.optim.AdamW(plain.parameters(), lr=rate, weight_decay=decay),
@@ -169,7 +177,7 @@ def test_only_float64_tells_apart_what_differs_in_the_twelfth_digit() -> None:
 def test_a_checkpoint_is_written_after_each_epoch(data, tmp_path: Path) -> None:
     x, y, graph = data
     run = Run.create(tmp_path)
-    network = FFNN(5, 2, hidden=(8,))
+    network = FFNNModule(5, 2, hidden=(8,))
     lines: list[int] = []
 
     def look(record: Epoch) -> None:

@@ -11,7 +11,8 @@ import torch
 from sklearn.preprocessing import StandardScaler
 
 from ngm import Graph, NGMClassifier, load
-from ngm.networks.ffnn import FFNN
+from ngm.networks import FFNN
+from ngm.networks.ffnn import FFNNModule
 from ngm.networks.input_scaling import Standardize, choose_input_scaling, column_scale
 
 RNG = np.random.default_rng(0)
@@ -91,9 +92,9 @@ def test_the_scale_is_kept_with_the_run(tmp_path: Path) -> None:
 
 
 def test_it_can_be_switched_off_and_is_for_the_feed_forward_network() -> None:
-    model = NGMClassifier(hidden=(4,), epochs=1, input_scaling="none").fit(MEASURED, Y)
+    model = NGMClassifier(hidden=(4,), epochs=1, network=FFNN(input_scaling="none")).fit(MEASURED, Y)
     assert (model.settings_.input_scaling, model.network_.scale) == ("none", None)
     own = NGMClassifier(network=lambda d, c: torch.nn.Linear(d, c), layer="output", epochs=1).fit(MEASURED, Y)
     assert own.settings_.input_scaling == "none"
     with pytest.raises(ValueError, match="input_scaling is 'unit'; choose"):
-        FFNN(3, 2, input_scaling="unit")  # type: ignore[arg-type]
+        FFNNModule(3, 2, input_scaling="unit")  # type: ignore[arg-type]

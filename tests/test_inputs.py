@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import torch
 
 from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, inputs
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from tests.conftest import random_graph
 
 
@@ -46,7 +46,7 @@ def test_training_on_sparse_rows_equals_training_on_dense_rows_step_by_step() ->
     runs = []
     for x in (rows, rows.toarray()):
         torch.manual_seed(0)
-        network = FFNN(60, 3, hidden=(16,))
+        network = FFNNModule(60, 3, hidden=(16,))
         optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
         loss = NGMLoss(alpha_ll=0.1, alpha_lu=0.1, alpha_uu=0.1, scaling="mean")
         steps = []

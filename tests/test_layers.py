@@ -19,6 +19,7 @@ LAYERS = [
     "_spelling",
     "choices",
     "parameters",
+    "method_parameters",
     "_arguments",
     "_pair_keys",
     "_edge_lists",
@@ -43,7 +44,6 @@ LAYERS = [
     "negatives",
     "sampling",
     "networks",
-    "text.readers",
     "objective",
     "metrics",
     "task",
@@ -157,9 +157,10 @@ def private_reads(root: Path) -> list[str]:
     """Where a module of a package reads what another keeps to itself; what an object does with its own is its own."""
     trees = {module_name(f, root): ast.parse(f.read_text(encoding="utf-8")) for f in sorted(root.rglob("*.py"))}
     defined = {module: private_names(tree) for module, tree in trees.items()}
+    everywhere = set().union(*defined.values())
     found: list[str] = []
     for module, tree in trees.items():
-        others = set().union(*(names for other, names in defined.items() if other != module)) - defined[module]
+        others = everywhere - defined[module]
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == root.name:
                 names = [a.name for a in node.names if f"{node.module}.{a.name}" not in trees and a.name[0] == "_"]

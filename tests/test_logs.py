@@ -71,11 +71,11 @@ def test_a_file_begun_before_there_was_so_much_of_h_goes_on_with_its_columns(tmp
 
 def test_a_resumed_run_goes_on_in_the_same_file_as_if_never_interrupted(data: Data, tmp_path: Path) -> None:
     x, y, graph = data
-    settings = {"folder": tmp_path / "run", "validation": 0.25, "recipe": "paper"}
-    log = tmp_path / "run" / "log.csv"
-    NGMClassifier(epochs=3, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log))
+    settings, folder = {"validation": 0.25, "recipe": "paper"}, tmp_path / "run"
+    log = folder / "log.csv"
+    NGMClassifier(epochs=3, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log), folder=folder)
     first = log.read_text(encoding="utf-8")
-    NGMClassifier(epochs=5, resume=True, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log))
+    NGMClassifier(epochs=5, **settings).fit(x, y, graph=graph, on_epoch=csv_log(log), folder=folder, resume=True)
     assert log.read_text(encoding="utf-8").startswith(first)
     at_once = NGMClassifier(recipe="paper", epochs=5, validation=0.25).fit(x, y, graph=graph).history_.epochs
     assert [float(row["total"]) for row in rows_of(log)] == [epoch["total"] for epoch in at_once]

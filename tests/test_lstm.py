@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ngm.networks.lstm import LSTM, _Recurrence
+from ngm.networks.lstm import LSTMModule, _Recurrence
 from ngm.networks.tap import tap
 from ngm.text.tokens import Vocabulary
 
@@ -19,11 +19,11 @@ LENGTHS = [3, 1, 7, 7, 2, 5, 1]
 depths = pytest.mark.parametrize("layers", [1, 2, 3], ids=["layers1", "layers2", "layers3"])
 
 
-def seeded_lstm(layers: int = 2, dropout: float = 0.0) -> LSTM:
+def seeded_lstm(layers: int = 2, dropout: float = 0.0) -> LSTMModule:
     """Twelve words, six wide, to three logits; its biases are drawn, so that each of them shows."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        network = LSTM(12, 3, width=6, hidden=5, layers=layers, dropout=dropout).double()
+        network = LSTMModule(12, 3, width=6, hidden=5, layers=layers, dropout=dropout).double()
         for _, _, *biases in network.hidden.all_weights:
             for bias in biases:
                 nn.init.normal_(bias)
@@ -40,14 +40,14 @@ def padded(rows: list[Tensor], more: int = 0) -> Tensor:
     return torch.stack([torch.cat([row, row.new_zeros(width - len(row))]) for row in rows])
 
 
-def plain(network: LSTM, layers: int) -> nn.LSTM:
+def plain(network: LSTMModule, layers: int) -> nn.LSTM:
     """A network of torch with the same weights."""
     other = nn.LSTM(6, 5, layers, batch_first=True).double()
     other.load_state_dict(network.hidden.state_dict())
     return other
 
 
-def one_at_a_time(network: LSTM, layers: int) -> tuple[Tensor, list[Tensor]]:
+def one_at_a_time(network: LSTMModule, layers: int) -> tuple[Tensor, list[Tensor]]:
     """(h (n, 5), gradients of the sum of squares of the logits): torch's own loop, no padding, one text after another.
 
     The gradients are those of the recurrent weights, then that of the table of words.
@@ -144,7 +144,7 @@ def test_tokens_may_be_whole_numbers_of_any_type(dtype: torch.dtype) -> None:
 
 
 def test_tokens_beyond_a_byte_are_told_apart() -> None:
-    network = LSTM(400, 2, width=4, hidden=3)
+    network = LSTMModule(400, 2, width=4, hidden=3)
     assert not torch.equal(network(torch.tensor([[300]])), network(torch.tensor([[300 - 256]])))
 
 
@@ -202,11 +202,11 @@ def test_training_twice_gives_the_same_bits() -> None:
 
 def test_the_default_is_the_papers_two_layers_of_a_hundred() -> None:
     per_layer = 4 * 100 * (100 + 100 + 2)  # four gates; weights from below and from before, and two biases
-    assert sum(p.numel() for p in LSTM(50, 20).parameters()) == 50 * 100 + 2 * per_layer + 101 * 20
+    assert sum(p.numel() for p in LSTMModule(50, 20).parameters()) == 50 * 100 + 2 * per_layer + 101 * 20
 
 
 def test_biases_start_at_zero_but_for_the_gate_that_keeps_the_cell() -> None:
-    parts = LSTM(12, 3).hidden.all_weights
+    parts = LSTMModule(12, 3).hidden.all_weights
     for _, _, bias, other in parts:
         assert (bias + other).tolist() == [0.0] * 100 + [1.0] * 100 + [0.0] * 200
     weights = [weight for part in parts for weight in part[:2]]
@@ -253,7 +253,7 @@ def test_one_layer_drops_without_a_warning() -> None:
 def test_the_table_starts_from_the_vectors_given_and_is_its_own() -> None:
     vectors = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
     before = vectors.clone()
-    network = LSTM(12, 3, hidden=5, vectors=vectors)
+    network = LSTMModule(12, 3, hidden=5, vectors=vectors)
     assert network.words.weight[0].tolist() == [0.0] * 4  # padding, whatever it is given
     assert torch.equal(network.words.weight[1:], vectors[1:])
     network(padded(texts())).square().sum().backward()
@@ -264,7 +264,7 @@ def test_the_table_starts_from_the_vectors_given_and_is_its_own() -> None:
 
 def test_a_table_that_is_not_trained_stays_and_the_rest_learns() -> None:
     vectors = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
-    network = LSTM(12, 3, hidden=5, vectors=vectors, train_vectors=False)
+    network = LSTMModule(12, 3, hidden=5, vectors=vectors, train_vectors=False)
     network(padded(texts())).square().sum().backward()
     untrained = [name for name, p in network.named_parameters() if p.grad is None]
     assert untrained == ["words.weight"]
@@ -275,16 +275,19 @@ def test_a_table_that_is_not_trained_stays_and_the_rest_learns() -> None:
     ("make", "message"),
     [
         (
-            lambda: LSTM(12, 3, vectors=torch.ones(11, 4)),
+            lambda: LSTMModule(12, 3, vectors=torch.ones(11, 4)),
             "vectors has shape (11, 4), num_words is 12; give a row per word",
         ),
-        (lambda: LSTM(12, 3, vectors=torch.ones(12)), "vectors has shape (12,), num_words is 12; give a row per word"),
         (
-            lambda: LSTM(12, 3, width=100, vectors=torch.ones(12, 50)),
+            lambda: LSTMModule(12, 3, vectors=torch.ones(12)),
+            "vectors has shape (12,), num_words is 12; give a row per word",
+        ),
+        (
+            lambda: LSTMModule(12, 3, width=100, vectors=torch.ones(12, 50)),
             "the word vectors are 50 wide, not 100; give vectors 100 wide",
         ),
         (
-            lambda: LSTM(12, 3, train_vectors=False),
+            lambda: LSTMModule(12, 3, train_vectors=False),
             "train_vectors is False and no vectors are given; give vectors, or train them",
         ),
     ],
@@ -305,7 +308,7 @@ def test_fractions_are_no_tokens() -> None:
 def test_texts_go_from_the_vocabulary_into_the_network() -> None:
     said = ["Is it?", "It is!", "", "no"]
     vocabulary = Vocabulary.of(said[:2])
-    network = LSTM(len(vocabulary), 2, width=4, hidden=3)
+    network = LSTMModule(len(vocabulary), 2, width=4, hidden=3)
     rows = vocabulary.read(said)
     together = network(rows[torch.arange(4)])
     alone = torch.cat([network(rows[[i]]) for i in range(4)])

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ngm import EdgeBatch, EdgeKind, EdgeLoader, Graph, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
+from ngm.networks import FFNN
 from tests.conftest import Problem, make_problem, random_graph
 
 ALPHAS = {"alpha_ll": 0.3, "alpha_lu": 0.2, "alpha_uu": 0.1}
@@ -135,14 +136,14 @@ def test_nodes_that_take_no_part_in_training_are_never_drawn() -> None:
     apart = problem.graph.degree == 0
     assert apart.sum() > 2
     loss = NGMLoss(**ALPHAS, negatives=5)
-    for batch in loader_of(problem, loss, labels="every_batch"):
+    for batch in loader_of(problem, loss):
         assert not apart[batch.nodes[batch.negatives]].any()
 
 
 def test_over_many_epochs_repulsion_is_the_mean_over_all_possible_pairs() -> None:
     """Each end is replaced as often as the other, by every node of its kind that is no neighbour alike."""
     problem = make_problem(num_nodes=20, num_edges=25)
-    loss = NGMLoss(**ALPHAS, negatives=1, margin=3.0, layer="output")
+    loss = NGMLoss(**ALPHAS, negatives=1, margin=3.0, layer="output", scaling="sum")
     loader = loader_of(problem, loss)
     with torch.no_grad():
         h = problem.network(problem.x)
@@ -244,8 +245,9 @@ def test_repulsion_keeps_free_vectors_apart_that_attraction_draws_to_a_point() -
 
 def test_a_fit_with_negatives_resumes_to_the_same_bits(problem: Problem, tmp_path: object) -> None:
     x = problem.x.float().numpy()
-    settings = {"hidden": (8,), "batch_size": 16, "negatives": 1, "margin": 2.0, "seed": 3, "dropout": 0.2} | {
-        "recipe": "paper"
+    settings = {"hidden": (8,), "batch_size": 16, "negatives": 1, "margin": 2.0, "seed": 3} | {
+        "recipe": "paper",
+        "network": FFNN(dropout=0.2),
     }
     whole = NGMClassifier(**settings, epochs=6).fit(x, problem.y, graph=problem.graph)
 
@@ -254,8 +256,8 @@ def test_a_fit_with_negatives_resumes_to_the_same_bits(problem: Problem, tmp_pat
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        NGMClassifier(**settings, epochs=6, folder=tmp_path).fit(x, problem.y, graph=problem.graph, on_epoch=stop)
-    again = NGMClassifier(**settings, epochs=6, folder=tmp_path, resume=True).fit(x, problem.y, graph=problem.graph)
+        NGMClassifier(**settings, epochs=6).fit(x, problem.y, graph=problem.graph, on_epoch=stop, folder=tmp_path)
+    again = NGMClassifier(**settings, epochs=6).fit(x, problem.y, graph=problem.graph, folder=tmp_path, resume=True)
     for p, q in zip(whole.network_.parameters(), again.network_.parameters(), strict=True):
         assert torch.equal(p, q)
     assert all(record["repulsion"] > 0 for record in again.history_.epochs)

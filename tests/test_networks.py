@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.networks import FFNN, NETWORKS
+from ngm.networks import FFNN, NETWORKS, FFNNModule
 from ngm.networks.tap import check_layer, layer_names, tap
 from ngm.rows import take_rows
 
 
-def seeded_ffnn(hidden: tuple[int, ...], dropout: float = 0.0, input_dropout: float = 0.0) -> FFNN:
+def seeded_ffnn(hidden: tuple[int, ...], dropout: float = 0.0, input_dropout: float = 0.0) -> FFNNModule:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return FFNN(12, 3, hidden, dropout, input_dropout).double()
+        return FFNNModule(12, 3, hidden, dropout, input_dropout).double()
 
 
 def inputs(rows: int = 6) -> tuple[Tensor, Tensor]:
@@ -58,7 +58,7 @@ def test_there_are_as_many_parameters_as_the_widths_say(hidden: tuple[int, ...])
 
 
 def test_the_default_is_the_papers_network_on_pubmed() -> None:
-    assert sum(p.numel() for p in FFNN(500, 3).parameters()) == 501 * 250 + 251 * 100 + 101 * 3
+    assert sum(p.numel() for p in FFNNModule(500, 3).parameters()) == 501 * 250 + 251 * 100 + 101 * 3
     assert NETWORKS["ffnn"] is FFNN
 
 
@@ -122,8 +122,8 @@ def test_sparse_dropout_drops_stored_entries_and_scales_the_rest(hidden: tuple[i
 
 
 def test_rows_of_unit_length_are_what_the_first_layer_gets_dense_and_sparse() -> None:
-    network = FFNN(4, 2, hidden=(3,), input_scaling="unit_rows").eval()
-    plain = FFNN(4, 2, hidden=(3,)).eval()
+    network = FFNNModule(4, 2, hidden=(3,), input_scaling="unit_rows").eval()
+    plain = FFNNModule(4, 2, hidden=(3,)).eval()
     plain.load_state_dict(network.state_dict())
     x = torch.tensor([[3.0, 0.0, 4.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 0.0]])
     scaled = torch.tensor([[0.6, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]])
@@ -133,7 +133,7 @@ def test_rows_of_unit_length_are_what_the_first_layer_gets_dense_and_sparse() ->
 
 def test_scaling_rows_leaves_the_inputs_alone() -> None:
     x = torch.tensor([[3.0, 4.0]]).to_sparse_csr()
-    FFNN(2, 2, hidden=(3,), input_scaling="unit_rows")(x)
+    FFNNModule(2, 2, hidden=(3,), input_scaling="unit_rows")(x)
     assert x.values().tolist() == [3.0, 4.0]
 
 

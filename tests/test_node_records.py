@@ -22,6 +22,7 @@ from ngm.io.node_records import (
     write_node_records,
 )
 from ngm.io.run_folder import Run
+from ngm.networks import FFNN
 
 PATH = Graph.from_edges([[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]], num_nodes=7)
 
@@ -81,8 +82,8 @@ def test_without_a_graph_there_are_no_edges() -> None:
 
 def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: Path) -> None:
     x, y, graph = points()
-    model = ngm.NGMClassifier(recipe="paper", epochs=20, validation=[10, 40], folder=tmp_path / "run").fit(
-        x, y, graph=graph
+    model = ngm.NGMClassifier(recipe="paper", epochs=20, validation=[10, 40]).fit(
+        x, y, graph=graph, folder=tmp_path / "run"
     )
     found = node_records_of(tmp_path / "run")
     assert found.row.tolist() == list(range(60))
@@ -102,21 +103,23 @@ def test_training_into_a_folder_keeps_predictions_and_hidden_vectors(tmp_path: P
 def test_hidden_vectors_before_training_are_those_of_the_new_network(tmp_path: Path) -> None:
     x, y, graph = points()
     new = ngm.NGMClassifier(recipe="paper", epochs=1, learning_rate=1e-12).fit(x, y, graph=graph)
-    ngm.NGMClassifier(recipe="paper", epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=20).fit(x, y, graph=graph, folder=tmp_path / "run")
     np.testing.assert_allclose(node_records_of(tmp_path / "run").before, new.transform(x), atol=1e-5)
 
 
 def test_keeping_evidence_changes_no_bit_of_the_training(tmp_path: Path) -> None:
     x, y, graph = points()
-    kept = ngm.NGMClassifier(recipe="paper", epochs=5, dropout=0.5, folder=tmp_path / "run").fit(x, y, graph=graph)
-    alone = ngm.NGMClassifier(recipe="paper", epochs=5, dropout=0.5).fit(x, y, graph=graph)
+    kept = ngm.NGMClassifier(recipe="paper", epochs=5, network=FFNN(dropout=0.5)).fit(
+        x, y, graph=graph, folder=tmp_path / "run"
+    )
+    alone = ngm.NGMClassifier(recipe="paper", epochs=5, network=FFNN(dropout=0.5)).fit(x, y, graph=graph)
     np.testing.assert_array_equal(kept.predict_proba(x), alone.predict_proba(x))
 
 
 def test_validation_rows_given_apart_are_below_the_nodes(tmp_path: Path) -> None:
     x, y, graph = points()
     pair = (x[:3] + 0.01, np.array([0, 0, 1]))
-    model = ngm.NGMClassifier(recipe="paper", epochs=5, validation=pair, folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMClassifier(recipe="paper", epochs=5, validation=pair).fit(x, y, graph=graph, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     assert found.row[-4:].tolist() == [59, -1, -1, -1]
     assert found.role[-3:].tolist() == ["validation"] * 3
@@ -137,7 +140,7 @@ def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_an
     for nodes, most in ((12, 8), (12, 8), (20, 5)):
         model = ngm.NGMClassifier(network="charcnn", epochs=1, validation=(new, np.array(["bad", "good"] * 15)))
         given = [*texts, *texts][:nodes]
-        model.set_params(folder=tmp_path / "run", overwrite=True).fit(given, np.array([*y, *y])[:nodes])
+        model.fit(given, np.array([*y, *y])[:nodes], folder=tmp_path / "run", overwrite=True)
         found = node_records_of(tmp_path / "run")
         assert found.texts is not None
         said = found.texts[found.row < 0].tolist()
@@ -152,7 +155,7 @@ def test_of_many_validation_rows_given_apart_a_sample_is_kept_with_its_labels_an
 def test_numbers_are_kept_on_their_own_scale(tmp_path: Path) -> None:
     x, _, graph = points()
     y = np.where(np.arange(60) < 10, 100 + 7 * x[:, 0], np.nan)
-    model = ngm.NGMRegressor(epochs=20, folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMRegressor(epochs=20).fit(x, y, graph=graph, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     np.testing.assert_allclose(found.predicted.astype(float), model.predict(x), rtol=1e-4)
     np.testing.assert_allclose(found.label[:10].astype(float), y[:10], rtol=1e-4)
@@ -164,7 +167,7 @@ def test_several_labels_are_named_together(tmp_path: Path) -> None:
     x, _, graph = points()
     y = np.full((60, 3), -1)
     y[:4], y[30:34] = (1, 1, 0), (0, 0, 0)
-    ngm.NGMClassifier(recipe="paper", epochs=30, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=30).fit(x, y, graph=graph, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     assert found.label[[0, 30, 59]].tolist() == ['["0", "1"]', "[]", None]
     assert [labels_in(label) for label in found.label[[0, 30]]] == [["0", "1"], []]
@@ -180,7 +183,7 @@ def test_labels_that_are_no_list_are_named(text: str) -> None:
 def test_half_an_emoji_is_kept_as_its_code_and_classes_that_differ_by_one_stay_two(tmp_path: Path) -> None:
     texts = [f"rain {i} \ud83d" if i % 2 else f"sun {i}" for i in range(12)]
     y = np.array(["a\ud83d", "a\ud83e"] * 6, dtype=object)
-    ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
+    ngm.NGMClassifier(network="charcnn", epochs=1).fit(texts, y, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     assert found.texts is not None
     assert found.texts[1] == r"rain 1 \ud83d"
@@ -195,7 +198,7 @@ def test_half_an_emoji_is_kept_as_its_code_and_classes_that_differ_by_one_stay_t
 def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
     texts = [f"a  good day {i}" if i % 2 else f"a bad night {i}\nand rain" for i in range(12)]
     y = np.array(["bad", "good"] * 6, dtype=object)
-    ngm.NGMClassifier(network="charcnn", epochs=1, folder=tmp_path / "run").fit(texts, y)
+    ngm.NGMClassifier(network="charcnn", epochs=1).fit(texts, y, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     assert found.texts is not None
     assert found.texts[:2].tolist() == ["a bad night 0 and rain", "a good day 1"]
@@ -203,7 +206,7 @@ def test_texts_are_kept_with_their_nodes(tmp_path: Path) -> None:
 
 def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
     x, y, graph = points()
-    ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=2).fit(x, y, graph=graph, folder=tmp_path / "run")
     found = node_records_of(tmp_path / "run")
     assert (found.ids, found.texts) == (None, None)
     write_node_records(Run.open(tmp_path / "run"), found.named(np.arange(100, 160), [f"text {i}" for i in range(60)]))
@@ -217,7 +220,7 @@ def test_names_are_given_by_row_and_kept(tmp_path: Path) -> None:
 
 def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
     x, y, graph = points()
-    model = ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    model = ngm.NGMClassifier(recipe="paper", epochs=2).fit(x, y, graph=graph, folder=tmp_path / "run")
     (tmp_path / "run" / "report.html").write_text("old", encoding="utf-8")
     model.save(tmp_path / "run", overwrite=True)
     assert read_node_records(Run.open(tmp_path / "run")) is None
@@ -226,7 +229,7 @@ def test_a_new_run_in_the_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -
 
 def test_damaged_evidence_is_named(tmp_path: Path) -> None:
     x, y, graph = points()
-    ngm.NGMClassifier(recipe="paper", epochs=2, folder=tmp_path / "run").fit(x, y, graph=graph)
+    ngm.NGMClassifier(recipe="paper", epochs=2).fit(x, y, graph=graph, folder=tmp_path / "run")
     (tmp_path / "run" / "evidence" / "hidden.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(ValueError, match=r"run/evidence is damaged \(.*\); train again"):
         node_records_of(tmp_path / "run")

@@ -29,7 +29,7 @@ def hand_worked() -> tuple[Tensor, Tensor, Graph]:
 def test_the_parts_of_a_hand_worked_cost() -> None:
     x, y, graph = hand_worked()
     (batch,) = EdgeLoader(x, y, graph)
-    loss = NGMLoss(alpha_ll=0.5, alpha_lu=0.1, alpha_uu=0.01, layer="output")
+    loss = NGMLoss(alpha_ll=0.5, alpha_lu=0.1, alpha_uu=0.01, layer="output", scaling="sum")
     cost = loss(Identity(), batch)
     assert cost.ll.item() == pytest.approx(0.5 * 1 * 5)
     assert cost.lu.item() == pytest.approx(0.1 * 2 * 1)

@@ -66,12 +66,12 @@ def test_networks_trained_as_one_are_those_trained_one_by_one() -> None:
     """The whole objective, graph included, with Adam: each network gets what it would get alone."""
     x, y, graph, together = inputs(), targets(), ring(), network()
     singles = [alone(together, label) for label in range(LABELS)]
-    loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, distance=separate(l2, LABELS), cost="bce")
-    loader = EdgeLoader(x, y, graph, batch_size=5, seed=3)
+    loss = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, distance=separate(l2, LABELS), cost="bce", scaling="sum")
+    loader = EdgeLoader(x, y, graph, batch_size=5, seed=3, sampling="edges")
     train(together, loader, loss, epochs=3, seed=0, learning_rate=0.05)
     for label, single in enumerate(singles):
-        own = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, distance="l2", layer="1", cost="bce")
-        batches = EdgeLoader(x.toarray(), y[:, [label]], graph, batch_size=5, seed=3)
+        own = NGMLoss(alpha_ll=0.3, alpha_lu=0.2, alpha_uu=0.1, distance="l2", layer="1", cost="bce", scaling="sum")
+        batches = EdgeLoader(x.toarray(), y[:, [label]], graph, batch_size=5, seed=3, sampling="edges")
         train(single, batches, own, epochs=3, seed=0, learning_rate=0.05)
         dense = torch.from_numpy(x.toarray())
         torch.testing.assert_close(together(dense)[:, [label]], single(dense), rtol=1e-4, atol=1e-5)

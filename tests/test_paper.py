@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from ngm import EdgeLoader, Graph, LabelPropagation, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
 from ngm.estimators.network_factory import make_network
+from ngm.networks import FFNN
 from ngm.recipes.settings import resolve
 from tests.benchmark_modules import Forked
 from tests.conftest import Problem, make_problem, random_graph
@@ -56,7 +57,7 @@ def equation_4(
     network: nn.Module, x: Tensor, y: Tensor, graphs: list[Graph], loss: NGMLoss, **settings: object
 ) -> tuple[Tensor, list[Tensor]]:
     """Eq. 4: the costs of all minibatches of edges added up, and so their gradients."""
-    loader = EdgeLoader(x, y, graphs, kinds=loss.kinds, dtype=torch.float64, **settings)
+    loader = EdgeLoader(x, y, graphs, kinds=loss.kinds, dtype=torch.float64, **{"sampling": "edges"} | settings)
     gradients = [torch.zeros_like(p) for p in network.parameters()]
     total = torch.zeros((), dtype=torch.float64)
     for batch in loader:
@@ -68,7 +69,7 @@ def equation_4(
 
 
 def assert_equations_agree(problem: Problem, terms: list[tuple[Graph, Regularizer]], **settings: object) -> None:
-    loss = NGMLoss([regularizer for _, regularizer in terms])
+    loss = NGMLoss([regularizer for _, regularizer in terms], scaling="sum")
     expected, slopes = equation_3(problem.network, problem.x, problem.y, terms)
     graphs = [graph for graph, _ in terms]
     total, gradients = equation_4(problem.network, problem.x, problem.y, graphs, loss, **settings)
@@ -77,11 +78,11 @@ def assert_equations_agree(problem: Problem, terms: list[tuple[Graph, Regularize
         torch.testing.assert_close(gradient, slope, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("labels", ["edges", "every_batch"])
+@pytest.mark.parametrize("sampling", ["edges", "plain"])
 @pytest.mark.parametrize("batch_size", [1, 7, 32, 1000])
-def test_equation_4_equals_equation_3_at_every_batch_size(problem: Problem, batch_size: int, labels: str) -> None:
+def test_equation_4_equals_equation_3_at_every_batch_size(problem: Problem, batch_size: int, sampling: str) -> None:
     terms = [(problem.graph, Regularizer(**ALPHAS))]
-    assert_equations_agree(problem, terms, batch_size=batch_size, labels=labels)
+    assert_equations_agree(problem, terms, batch_size=batch_size, sampling=sampling)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -97,14 +98,14 @@ def test_equation_4_equals_equation_3_for_directed_influence(influence: str) -> 
     assert_equations_agree(problem, [(problem.graph, Regularizer(**ALPHAS, influence=influence))], batch_size=16)
 
 
-@pytest.mark.parametrize("labels", ["edges", "every_batch"])
-def test_equation_4_equals_equation_3_for_several_graphs_and_layers(problem: Problem, labels: str) -> None:
+@pytest.mark.parametrize("sampling", ["edges", "plain"])
+def test_equation_4_equals_equation_3_for_several_graphs_and_layers(problem: Problem, sampling: str) -> None:
     directed = random_graph(40, 60, seed=9, directed=True)
     terms = [
         (problem.graph, Regularizer(**ALPHAS)),
         (directed, Regularizer(alpha_ll=0.0, alpha_lu=0.5, alpha_uu=0.0, distance="kl", influence="source")),
     ]
-    assert_equations_agree(problem, terms, batch_size=16, labels=labels)
+    assert_equations_agree(problem, terms, batch_size=16, sampling=sampling)
 
 
 @pytest.mark.parametrize("zero", ["alpha_ll", "alpha_lu", "alpha_uu"])
@@ -133,7 +134,7 @@ def test_means_per_kind_are_equation_3_divided_by_counts(problem: Problem) -> No
 def test_reversing_every_undirected_edge_changes_nothing(problem: Problem, distance: str) -> None:
     graph = problem.graph
     reversed_ = Graph(graph.num_nodes, graph.edges.flip(1), graph.weight)
-    loss = NGMLoss(**ALPHAS, distance=distance)
+    loss = NGMLoss(**ALPHAS, distance=distance, scaling="sum")
     total, gradients = equation_4(problem.network, problem.x, problem.y, [graph], loss, batch_size=16)
     again, slopes = equation_4(problem.network, problem.x, problem.y, [reversed_], loss, batch_size=16)
     torch.testing.assert_close(total, again)
@@ -144,7 +145,7 @@ def test_reversing_every_undirected_edge_changes_nothing(problem: Problem, dista
 def test_reversing_every_undirected_edge_changes_nothing_for_a_one_sided_function_of_the_users_own() -> None:
     problem = make_problem()
     graph = problem.graph
-    loss = NGMLoss(**ALPHAS, distance=lambda h_u, h_v: (h_u**2 * h_v).sum(dim=1))
+    loss = NGMLoss(**ALPHAS, distance=lambda h_u, h_v: (h_u**2 * h_v).sum(dim=1), scaling="sum")
     reversed_ = Graph(graph.num_nodes, graph.edges.flip(1), graph.weight)
     total, _ = equation_4(problem.network, problem.x, problem.y, [graph], loss, batch_size=16)
     again, _ = equation_4(problem.network, problem.x, problem.y, [reversed_], loss, batch_size=16)
@@ -155,7 +156,7 @@ def test_reversing_a_directed_edge_with_influence_does_change_the_gradient() -> 
     problem = make_problem(directed=True)
     graph = problem.graph
     reversed_ = Graph(graph.num_nodes, graph.edges.flip(1), graph.weight, directed=True)
-    loss = NGMLoss(**ALPHAS, influence="source")
+    loss = NGMLoss(**ALPHAS, influence="source", scaling="sum")
     _, gradients = equation_4(problem.network, problem.x, problem.y, [graph], loss)
     _, slopes = equation_4(problem.network, problem.x, problem.y, [reversed_], loss)
     assert not torch.allclose(gradients[0], slopes[0])
@@ -166,7 +167,7 @@ def test_renumbering_the_nodes_changes_nothing(problem: Problem) -> None:
     x, y = torch.empty_like(problem.x), torch.empty_like(problem.y)
     x[new], y[new] = problem.x, problem.y
     graph = Graph.from_edges(new[problem.graph.edges], problem.graph.weight, 40)
-    loss = NGMLoss(**ALPHAS)
+    loss = NGMLoss(**ALPHAS, scaling="sum")
     total, gradients = equation_4(problem.network, problem.x, problem.y, [problem.graph], loss, batch_size=16)
     again, slopes = equation_4(problem.network, x, y, [graph], loss, batch_size=16)
     torch.testing.assert_close(total, again, rtol=1e-6, atol=1e-6)
@@ -183,7 +184,7 @@ def test_without_alphas_training_is_equation_1_step_by_step(problem: Problem) ->
         "dtype": "float64",
         "scaling": "sum",
         "recipe": "paper",
-        "input_scaling": "none",
+        "network": FFNN(input_scaling="none"),
     }
     fitted = NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, **settings).fit(
         problem.x, problem.y, graph=problem.graph
@@ -213,9 +214,15 @@ def test_label_propagation_is_the_limit_of_free_label_distributions() -> None:
     nn.init.constant_(free.weight, 1 / 3)
     alpha = 2 * mu2
     loss = NGMLoss(
-        alpha_ll=alpha, alpha_lu=alpha, alpha_uu=alpha, distance="squared_l2", layer="output", cost="squared_l2"
+        alpha_ll=alpha,
+        alpha_lu=alpha,
+        alpha_uu=alpha,
+        distance="squared_l2",
+        layer="output",
+        cost="squared_l2",
+        scaling="sum",
     )
-    loader = EdgeLoader(torch.arange(12), y, graph, batch_size=8)
+    loader = EdgeLoader(torch.arange(12), y, graph, batch_size=8, sampling="edges")
     steps = torch.optim.LBFGS(free.parameters(), max_iter=500, tolerance_grad=1e-12, tolerance_change=1e-14)
 
     def closure() -> Tensor:

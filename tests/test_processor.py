@@ -51,7 +51,7 @@ def test_types_that_do_not_work_are_not_searched_in(monkeypatch: pytest.MonkeyPa
 def test_training_in_bfloat16_is_refused_where_it_would_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_processor, "multiplies", lambda dtype: False)
     with pytest.raises(ValueError, match=r"announces AMX and refuses .* ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16"):
-        NGMClassifier(bfloat16=True).fit([[0.0], [1.0]], [0, 1])
+        NGMClassifier(dtype="bfloat16").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_a_graph_is_built_on_this_machine_as_it_is() -> None:

@@ -99,21 +99,16 @@ def _ip(*words: str) -> None:
 
 
 def test_two_hosts_train_the_network_that_one_trains(hosts: list[tuple[str, str, str]], tmp_path: Path) -> None:
-    fit(classifier(tmp_path / "a" / "resumed", epochs=3))  # a checkpoint on the first host; the second has none
+    fit(classifier(epochs=3), tmp_path / "a" / "resumed")  # a checkpoint on the first host; the second has none
     (tmp_path / "b").mkdir()
-    meeting = ["--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-id", "ngm"]
-    meeting += ["--rdzv-endpoint", f"{hosts[0][2]}:29500"]
-
-    def words(i: int) -> list[str]:
-        own = ["--local-addr", hosts[i][2], "--rdzv-conf", f"is_host={int(i == 0)}"]
-        return ["-m", "torch.distributed.run", *meeting, *own, *program("fits", tmp_path / "ab"[i])]
+    meeting = {"MASTER_ADDR": hosts[0][2], "MASTER_PORT": "29500", "WORLD_SIZE": "2"}  # what torchrun would set
 
     def on(i: int) -> tuple[dict[str, str], list[str]]:
-        return {"GLOO_SOCKET_IFNAME": hosts[i][1]}, ["ip", "netns", "exec", hosts[i][0]]
+        return {**meeting, "RANK": str(i), "GLOO_SOCKET_IFNAME": hosts[i][1]}, ["ip", "netns", "exec", hosts[i][0]]
 
     with (
-        started(words(0), *on(0), output=subprocess.PIPE) as first,
-        started(words(1), *on(1), output=subprocess.PIPE) as second,
+        started(program("fits", tmp_path / "a"), *on(0), output=subprocess.PIPE) as first,
+        started(program("fits", tmp_path / "b"), *on(1), output=subprocess.PIPE) as second,
     ):
         succeed([first, second])
     alone = many_fits() | {"resumed": fit(classifier())}

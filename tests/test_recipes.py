@@ -8,6 +8,7 @@ import pytest
 
 from ngm import Graph, NGMClassifier, NGMRegressor
 from ngm.cli.settings import settings
+from ngm.networks import FFNN
 from ngm.recipes.settings import RECIPES, resolve
 
 
@@ -64,7 +65,8 @@ def test_an_alpha_of_edges_that_teachers_leave_none_of_is_warned_of(data) -> Non
 
 def test_what_the_estimator_sets_stands_even_if_it_is_nothing() -> None:
     found = resolve(
-        NGMClassifier(recipe="strong", dropout=0.0, alpha_uu=[0.1, 0.2], epochs=3, input_scaling="none"), "classes"
+        NGMClassifier(recipe="strong", alpha_uu=[0.1, 0.2], epochs=3, network=FFNN(dropout=0.0, input_scaling="none")),
+        "classes",
     )
     assert (found.dropout, found.alpha_uu, found.epochs, found.input_scaling) == (
         0.0,

@@ -13,6 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from ngm import Graph, LabeledKFold, NGMRegressor, load
 from ngm.estimators.base import trained_model
+from ngm.networks import FFNN
 from ngm.targets import PartlyLabeledWarning
 
 SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 16, "learning_rate": 0.01}
@@ -94,7 +95,7 @@ def test_rows_with_a_number_in_some_columns_only_are_unlabelled_with_a_warning()
 
 def test_numbers_far_from_0_keep_their_differences(tmp_path: Path) -> None:
     seconds = 1.7e9 + 60 * X[:, 0].astype(np.float64)
-    settings = SMALL | {"epochs": 300, "hidden": (32,), "input_scaling": "none"}
+    settings = SMALL | {"epochs": 300, "hidden": (32,), "network": FFNN(input_scaling="none")}
     model = NGMRegressor(**settings).fit(X, seconds, graph=GRAPH)
     near = NGMRegressor(**settings).fit(X, seconds - 1.7e9, graph=GRAPH)
     assert model.predict(X).dtype == np.float64
@@ -139,7 +140,7 @@ def test_the_cost_is_the_squared_error_of_scaled_numbers() -> None:
 
 def test_a_sample_weight_of_k_equals_a_row_that_is_there_k_times() -> None:
     weight = np.array([3, 1, 2, 0] * 6)
-    settings = SMALL | {"batch_size": 1000, "dtype": "float64", "input_scaling": "none"}
+    settings = SMALL | {"batch_size": 1000, "dtype": "float64", "network": FFNN(input_scaling="none")}
     weighted = NGMRegressor(**settings).fit(X, Y, sample_weight=weight)
     repeated = NGMRegressor(**settings).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-5)

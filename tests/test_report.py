@@ -22,6 +22,7 @@ from ngm.report.gain_section import Gain
 from ngm.report.page import Page, Section
 from ngm.report.render import render
 from ngm.report.score_names import MetricFormat
+from tests import small_digits
 from tests.runs_by_hand import ORDER, blobs, by_hand, epoch, make_run, objects, row, section, table
 
 pytestmark = pytest.mark.usefixtures("few_places")
@@ -181,7 +182,7 @@ def test_a_control_of_a_run_that_left_the_graph_out_is_chance(tmp_path: Path, se
     said = page.sections[1]
     assert said.answer == (
         "The graph was left out of training: what a briefly trained network predicts agreed across the edges no more "
-        "than by chance. Set alpha_* to use it anyway. Both networks were trained without it, so what they "
+        "than by chance. Set graph_screen=False to use it anyway. Both networks were trained without it, so what they "
         "differ by is chance: this run's is right on 85.0 % of 400 validation rows, its control 75.0 %."
     )
     assert (said.verdict, said.figures, said.tables) == ("open", (), ())
@@ -206,17 +207,21 @@ def test_a_control_tells_which_rows_it_was_scored_on(tmp_path: Path) -> None:
     assert said.figures[0].title == "Score on new digits, without and with the graph"
 
 
-def test_the_demo_keeps_its_seeds_in_pairs_and_what_they_were_scored_on(tmp_path: Path) -> None:
+def test_the_demo_keeps_its_seeds_in_pairs_and_what_they_were_scored_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "load", small_digits.load)
+    monkeypatch.setattr(demo, "EPOCHS", 5)
     done = demo.run(tmp_path / "run", seeds=2, labels_per_class=(2,)).comparisons[0]
     control = Run.open(tmp_path / "run").read("metrics.json")["control"]
     assert isinstance(control, dict)
-    assert (control["rows"], control["on"]) == (597, "new digits")
+    assert (control["rows"], control["on"]) == (small_digits.NEW, "new digits")
     assert control["scores"] == done.scores
     for name, mine in (("with_graph", done.with_graph), ("without_graph", done.without_graph)):
         assert mine.mean == pytest.approx(np.mean(done.scores[name]))
         assert mine.std == pytest.approx(np.std(done.scores[name], ddof=1))
     said = gain_of(page_of([tmp_path / "run"]))
-    assert f"right on {100 * done.with_graph.mean:.1f} % of 597 new digits" in said.answer
+    assert f"right on {100 * done.with_graph.mean:.1f} % of {small_digits.NEW} new digits" in said.answer
     assert "Student's t over the differences of the seeds" in said.notes[0]
     assert sum(trace["mode"] == "lines+markers" for trace in said.figures[0].data) == 2
 
@@ -380,8 +385,8 @@ def test_a_trained_run_is_reported_as_it_was(tmp_path: Path) -> None:
     digits = ngm.datasets.load("digits")
     x, y = digits.x[:200], digits.y[:200].copy()
     y[100:] = -1
-    model = ngm.NGMClassifier(recipe="paper", epochs=5, hidden=(16,), validation=0.3, folder=tmp_path / "run")
-    model.fit(x, y, graph=ngm.knn_graph(x, k=4))
+    model = ngm.NGMClassifier(recipe="paper", epochs=5, hidden=(16,), validation=0.3)
+    model.fit(x, y, graph=ngm.knn_graph(x, k=4), folder=tmp_path / "run")
     page = page_of([tmp_path / "run"])
     best = model.history_.epochs[model.history_.best_epoch]["validation_accuracy"]
     assert f"{100 * best:.1f} % are right" in section(page, "wrong").answer

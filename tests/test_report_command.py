@@ -74,8 +74,8 @@ def test_json_has_the_rows_that_the_page_only_offers_as_a_file(report: Run, tmp_
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 3)).astype(np.float32)
     y = np.where(np.arange(150) < 20, x[:, 0] > 0, -1).astype(int)
-    ngm.NGMClassifier(recipe="paper", epochs=1, hidden=(4,), folder=tmp_path / "run").fit(
-        x, y, graph=ngm.knn_graph(x, k=2)
+    ngm.NGMClassifier(recipe="paper", epochs=1, hidden=(4,)).fit(
+        x, y, graph=ngm.knn_graph(x, k=2), folder=tmp_path / "run"
     )
     found = json.loads(report(tmp_path / "run", "--json")[1])
     edges = next(t for s in found["sections"] for t in s["tables"] if t["key"] == "expensive")

@@ -72,7 +72,7 @@ def test_runs_scored_on_other_rows_are_compared_with_a_warning(tmp_path: Path) -
 def test_runs_with_other_seeds_draw_other_rows(tmp_path: Path) -> None:
     x, y = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32), np.arange(60) % 2
     for seed in (0, 1):
-        ngm.NGMClassifier(epochs=1, validation=0.2, seed=seed, folder=tmp_path / str(seed)).fit(x, y)
+        ngm.NGMClassifier(epochs=1, validation=0.2, seed=seed).fit(x, y, folder=tmp_path / str(seed))
     assert DIFFERENT in page_of([tmp_path / "0", tmp_path / "1"]).sections[0].notes
 
 

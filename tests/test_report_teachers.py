@@ -191,8 +191,8 @@ def test_a_real_run_has_the_section_and_its_figures(tmp_path: Path) -> None:
     x = label[:, None] + rng.normal(size=(40, 3))
     edges = [[i, j] for i in range(40) for j in range(i + 2, min(i + 6, 40), 2)]
     y = np.where(np.arange(40) < 12, label, -1)
-    model = ngm.NGMClassifier(recipe="auto", epochs=2, folder=tmp_path / "run")
-    model.fit(x, y, graph=ngm.Graph.from_edges(edges))
+    model = ngm.NGMClassifier(recipe="auto", epochs=2)
+    model.fit(x, y, graph=ngm.Graph.from_edges(edges), folder=tmp_path / "run")
     page = page_of([tmp_path / "run"])
     assert model.teachers_ is not None
     assert "12 held-out labels" in section(page, "teachers").answer

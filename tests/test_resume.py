@@ -14,9 +14,10 @@ from ngm import EdgeBatch, EdgeLoader, NGMClassifier, NGMLoss, load
 from ngm.estimators.base import trained_model
 from ngm.estimators.network_factory import make_network
 from ngm.io.run_folder import Run
-from ngm.networks import FFNN
+from ngm.networks import FFNN, FFNNModule
 from ngm.training import Epoch, History, train
 from tests.fits import SMALL, same_bits, stop_after, timeless, weights
+from tests.flat_settings import flat
 
 RESUMED = [
     {"optimizer": "adam"},
@@ -26,18 +27,18 @@ RESUMED = [
     {"validation": 0.4},
     {"validation": 0.4, "patience": 2, "epochs": 9},
     {"sampling": "balanced"},
-    {"average": 0.9},
-    {"average": 0.9, "validation": 0.4},
+    {"ema_decay": 0.9},
+    {"ema_decay": 0.9, "validation": 0.4},
 ]
 
 
 @pytest.mark.parametrize("settings", RESUMED, ids=str)
 def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: Path) -> None:
     x, y, graph = data
-    settings = SMALL | settings
-    whole = NGMClassifier(**settings, folder=tmp_path / "whole").fit(x, y, graph=graph)
-    NGMClassifier(**settings | {"epochs": 3}, folder=tmp_path / "parts").fit(x, y, graph=graph)
-    parts = NGMClassifier(**settings, folder=tmp_path / "parts", resume=True).fit(x, y, graph=graph)
+    settings = flat(**SMALL | settings)
+    whole = NGMClassifier(**settings).fit(x, y, graph=graph, folder=tmp_path / "whole")
+    NGMClassifier(**settings | {"epochs": 3}).fit(x, y, graph=graph, folder=tmp_path / "parts")
+    parts = NGMClassifier(**settings).fit(x, y, graph=graph, folder=tmp_path / "parts", resume=True)
     assert parts.n_iter_ > 3
     assert same_bits(weights(parts), weights(whole))
     assert timeless(parts.history_) == timeless(whole.history_)
@@ -48,11 +49,11 @@ def test_resumed_training_ends_in_the_same_bits(data, settings: dict, tmp_path: 
     assert lines == parts.history_.epochs
 
 
-@pytest.mark.parametrize("settings", [{"average": 0.9}, {"average": 0.9, "validation": 0.4}, {}], ids=str)
+@pytest.mark.parametrize("settings", [{"ema_decay": 0.9}, {"ema_decay": 0.9, "validation": 0.4}, {}], ids=str)
 def test_resuming_what_is_done_changes_nothing(data, settings: dict, tmp_path: Path) -> None:
     x, y, graph = data
-    whole = NGMClassifier(**SMALL, **settings, folder=tmp_path).fit(x, y, graph=graph)
-    again = NGMClassifier(**SMALL, **settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+    whole = NGMClassifier(**flat(**SMALL, **settings)).fit(x, y, graph=graph, folder=tmp_path)
+    again = NGMClassifier(**flat(**SMALL, **settings)).fit(x, y, graph=graph, folder=tmp_path, resume=True)
     assert same_bits(weights(again), weights(whole))
 
 
@@ -62,11 +63,11 @@ def test_training_that_broke_off_resumes_to_the_same_bits(
     data, error: BaseException, validation: float | None, tmp_path: Path
 ) -> None:
     x, y, graph = data
-    settings = SMALL | {"dropout": 0.3, "validation": validation}
+    settings = SMALL | {"network": FFNN(dropout=0.3), "validation": validation}
     whole = NGMClassifier(**settings).fit(x, y, graph=graph)
     with pytest.raises(type(error)):
-        NGMClassifier(**settings, folder=tmp_path).fit(x, y, graph=graph, on_epoch=stop_after(1, error))
-    parts = NGMClassifier(**settings, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+        NGMClassifier(**settings).fit(x, y, graph=graph, on_epoch=stop_after(1, error), folder=tmp_path)
+    parts = NGMClassifier(**settings).fit(x, y, graph=graph, folder=tmp_path, resume=True)
     assert same_bits(weights(parts), weights(whole))
     assert timeless(parts.history_) == timeless(whole.history_)
 
@@ -75,7 +76,7 @@ def test_training_that_broke_off_within_an_epoch_resumes_from_its_last_whole_one
     x, y, graph = data
     passes = 0
 
-    class Interrupted(FFNN):
+    class Interrupted(FFNNModule):
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             nonlocal passes
             passes += 1
@@ -86,13 +87,13 @@ def test_training_that_broke_off_within_an_epoch_resumes_from_its_last_whole_one
     def made(width: int, classes: int) -> nn.Module:
         return Interrupted(width, classes, hidden=(8,))
 
-    settings = SMALL | {"network": made, "folder": tmp_path}
+    settings = SMALL | {"network": made}
     broken = NGMClassifier(**settings)
     with pytest.raises(KeyboardInterrupt):
-        broken.fit(x, y, graph=graph)
+        broken.fit(x, y, graph=graph, folder=tmp_path)
     assert broken.n_iter_ == 2
-    resumed = NGMClassifier(**settings, resume=True).fit(x, y, graph=graph)
-    whole = NGMClassifier(**SMALL, input_scaling="none").fit(x, y, graph=graph)
+    resumed = NGMClassifier(**settings).fit(x, y, graph=graph, folder=tmp_path, resume=True)
+    whole = NGMClassifier(**SMALL, network=FFNN(input_scaling="none")).fit(x, y, graph=graph)
     assert same_bits(weights(resumed), weights(whole))
 
 
@@ -102,7 +103,7 @@ def test_resumed_training_remembers_a_best_epoch_from_before(data, tmp_path: Pat
     kept: list[dict[str, torch.Tensor]] = []
 
     def go_on(epochs: int) -> tuple[History, nn.Module]:
-        network = FFNN(5, 2, hidden=(8,))
+        network = FFNNModule(5, 2, hidden=(8,))
         loader = EdgeLoader(x, y, graph, batch_size=16)
         told = {"evaluate": lambda n: {"accuracy": next(scores)}, "on_epoch": lambda e: kept.append(weights(network))}
         return train(network, loader, NGMLoss(), epochs=epochs, run=run, resume=True, **told), network
@@ -117,21 +118,22 @@ def test_resumed_training_remembers_a_best_epoch_from_before(data, tmp_path: Pat
 
 def test_resume_drops_lines_of_history_that_the_checkpoint_does_not_know(data, tmp_path: Path) -> None:
     x, y, graph = data
-    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
+    NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph, folder=tmp_path)
     with (tmp_path / "history.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"epoch": 2, "tot')  # cut off by a crash
     seen: list[list[float]] = []
-    again = NGMClassifier(**SMALL | {"epochs": 4}, folder=tmp_path, resume=True)
-    again.fit(x, y, graph=graph, on_epoch=lambda e: seen.append([r["epoch"] for r in Run(tmp_path).read_history()]))
+    again = NGMClassifier(**SMALL | {"epochs": 4})
+    told = {"on_epoch": lambda e: seen.append([r["epoch"] for r in Run(tmp_path).read_history()])}
+    again.fit(x, y, graph=graph, folder=tmp_path, resume=True, **told)
     assert seen == [[0, 1, 2], [0, 1, 2, 3]]
 
 
 def test_a_run_that_is_done_resumes_to_itself(data, tmp_path: Path) -> None:
     x, y, graph = data
-    done = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4).fit(x, y, graph=graph)
+    done = NGMClassifier(**SMALL, validation=0.4).fit(x, y, graph=graph, folder=tmp_path)
     called: list[Epoch] = []
-    again = NGMClassifier(**SMALL, folder=tmp_path, validation=0.4, resume=True)
-    again.fit(x, y, graph=graph, on_epoch=called.append)
+    again = NGMClassifier(**SMALL, validation=0.4)
+    again.fit(x, y, graph=graph, on_epoch=called.append, folder=tmp_path, resume=True)
     assert called == []
     assert again.history_ == done.history_
     assert same_bits(weights(again), weights(done))
@@ -139,7 +141,7 @@ def test_a_run_that_is_done_resumes_to_itself(data, tmp_path: Path) -> None:
 
 def test_resume_of_a_folder_that_is_not_there_starts_afresh(data, tmp_path: Path) -> None:
     x, y, graph = data
-    fresh = NGMClassifier(**SMALL, folder=tmp_path / "new", resume=True).fit(x, y, graph=graph)
+    fresh = NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path / "new", resume=True)
     assert same_bits(weights(fresh), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
 
 
@@ -171,16 +173,16 @@ def test_ctrl_c_within_an_epoch_leaves_the_weights_of_the_last_whole_one(data, b
     assert same_bits(weights(model), weights(whole))
 
 
-@pytest.mark.parametrize("settings", [{}, {"average": 0.9}, {"validation": 0.4}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"ema_decay": 0.9}, {"validation": 0.4}], ids=str)
 def test_ctrl_c_in_the_first_epoch_after_a_resume_leaves_the_weights_of_the_last_whole_one(
     data, settings: dict, break_off, tmp_path: Path
 ) -> None:
     x, y, graph = data
-    whole = NGMClassifier(**SMALL | {"epochs": 2}, **settings, folder=tmp_path).fit(x, y, graph=graph)
+    whole = NGMClassifier(**flat(**SMALL | {"epochs": 2}, **settings)).fit(x, y, graph=graph, folder=tmp_path)
     break_off(3)
-    model = NGMClassifier(**SMALL, **settings, folder=tmp_path, resume=True)
+    model = NGMClassifier(**flat(**SMALL, **settings))
     with pytest.raises(KeyboardInterrupt):
-        model.fit(x, y, graph=graph)
+        model.fit(x, y, graph=graph, folder=tmp_path, resume=True)
     assert model.n_iter_ == 2
     assert same_bits(weights(model), weights(whole))
     assert same_bits(weights(load(tmp_path)), weights(whole))
@@ -195,7 +197,7 @@ def initial_network(model: NGMClassifier) -> nn.Module:
 def test_ctrl_c_in_the_very_first_epoch_leaves_the_weights_it_began_with(data, break_off) -> None:
     x, y, graph = data
     break_off(1)
-    model = NGMClassifier(**SMALL, input_scaling="none")
+    model = NGMClassifier(**SMALL, network=FFNN(input_scaling="none"))
     with pytest.raises(KeyboardInterrupt):
         model.fit(x, y, graph=graph)
     assert model.n_iter_ == 0

@@ -113,7 +113,7 @@ REFUSED = [
     ({"per_round": 2.5}, "per_round is 2.5; it must be a whole number of at least 1"),
     ({"patience": 0}, "patience is 0; it must be a whole number of at least 1"),
     ({"patience": 2}, "patience is 2, but the estimator has no validation to improve on"),
-    ({"confidence": -0.1}, "confidence is -0.1; a probability is between 0 and 1"),
+    ({"confidence": -0.1}, "confidence is -0.1; it must be a number of at least 0 and at most 1"),
     ({"candidates": "some"}, "candidates is 'some'; choose from neighbors, all"),
     ({"teacher": "me"}, "teacher is 'me'; choose from network, propagation"),
     ({"balance": "even"}, "balance is 'even'; choose from none, equal, seeds"),
@@ -183,17 +183,18 @@ def test_balance_by_seeds_takes_all_where_candidates_are_as_seeds_are() -> None:
     assert model.history_[1].added == 14
 
 
-def test_a_run_folder_of_the_estimator_does_not_change_the_training(data: Data, tmp_path: Path) -> None:
+def test_a_run_folder_does_not_change_the_training(data: Data, tmp_path: Path) -> None:
     x, y, graph = data  # a round resumes the one before, which is done, and so is not trained at all
     plain = SelfTraining(NGMClassifier(**SMALL), rounds=2).fit(x, y, graph=graph)
-    resumed = SelfTraining(NGMClassifier(**SMALL, folder=tmp_path / "a", resume=True), rounds=2).fit(x, y, graph=graph)
+    resumed = SelfTraining(NGMClassifier(**SMALL), rounds=2)
+    resumed.fit(x, y, graph=graph, folder=tmp_path / "a", resume=True)
     np.testing.assert_array_equal(resumed.predict_proba(x), plain.predict_proba(x))
 
 
-def test_a_run_folder_of_the_estimator_predicts_as_what_was_kept(data: Data, tmp_path: Path) -> None:
+def test_a_run_folder_predicts_as_what_was_kept(data: Data, tmp_path: Path) -> None:
     x, y, graph = data  # it has class numbers, and the last round instead of the best
     words = np.array(["no", "yes", None], dtype=object)[y]
-    model = SelfTraining(NGMClassifier(**SMALL, folder=tmp_path / "a"), rounds=1).fit(x, words, graph=graph)
+    model = SelfTraining(NGMClassifier(**SMALL), rounds=1).fit(x, words, graph=graph, folder=tmp_path / "a")
     np.testing.assert_array_equal(ngm.load(tmp_path / "a").predict(x), model.predict(x))
 
 
@@ -249,8 +250,9 @@ def test_a_folder_of_other_files_is_refused_before_training(method: type, data: 
     x, y, graph = data
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     rounds: list[object] = []
+    model = method(NGMClassifier(**SMALL), rounds=1)
     with pytest.raises(FileExistsError, match="holds other files and no run"):
-        method(NGMClassifier(**SMALL, folder=tmp_path), rounds=1).fit(x, y, graph=graph, on_round=rounds.append)
+        model.fit(x, y, graph=graph, on_round=rounds.append, folder=tmp_path)
     assert rounds == []
 
 

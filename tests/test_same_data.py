@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -20,6 +21,7 @@ from torch import nn
 
 from ngm import Graph, NGMClassifier, NGMRegressor, load
 from ngm.io.locks import FolderInUseError, folder_lock
+from ngm.networks import LSTM, CharCNN
 from ngm.text.thesaurus import Thesaurus
 from tests.fits import SMALL, same_bits, stop_after, weights
 
@@ -38,12 +40,12 @@ def refused(call: Callable[[], object], text: str) -> None:
 def test_folds_do_not_resume_each_other(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(40, 5)).astype(np.float32), rng.integers(2, size=40)
-    model = NGMClassifier(**SMALL, folder=tmp_path / "run", resume=True)
+    model, into = NGMClassifier(**SMALL), {"folder": tmp_path / "run", "resume": True}
     with pytest.warns(FitFailedWarning, match="was trained on other inputs"):
-        scores = cross_val_score(model, x, y, cv=4)
+        scores = cross_val_score(model, x, y, cv=4, params=into)
     assert np.isnan(scores).tolist() == [False, True, True, True]
     with pytest.raises(ValueError, match="was trained on other inputs"):
-        cross_val_score(model, x, y, cv=4, error_score="raise")
+        cross_val_score(model, x, y, cv=4, params=into, error_score="raise")
 
 
 def other_edges(graph: Graph) -> Graph:
@@ -82,13 +84,13 @@ CHANGED = {
 @pytest.mark.parametrize("name", CHANGED)
 def test_other_data_is_refused_by_the_part_that_differs(data, name: str, tmp_path: Path) -> None:
     x, y, graph = data
-    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
+    NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph, folder=tmp_path)
     before = files(tmp_path)
     said, change = CHANGED[name]
     x, y, other = change(x, y, graph)
-    again = NGMClassifier(**SMALL, folder=tmp_path, resume=True)
+    again = NGMClassifier(**SMALL)
     text = f"{tmp_path} was trained on {said.format(m=graph.num_edges)}; {REMEDY}"
-    refused(lambda: again.fit(x, y, graph=other), text)
+    refused(lambda: again.fit(x, y, graph=other, folder=tmp_path, resume=True), text)
     assert files(tmp_path) == before
 
 
@@ -97,8 +99,8 @@ def test_other_weights_of_rows_and_other_validation_rows_are_refused(data, tmp_p
     weight = np.linspace(1, 2, 30)
 
     def fit(held_out: object, weight: object, **settings: object) -> None:
-        model = NGMClassifier(**SMALL | {"epochs": 2, "validation": held_out}, folder=tmp_path, **settings)
-        model.fit(x, y, graph=graph, sample_weight=weight)
+        model = NGMClassifier(**SMALL | {"epochs": 2, "validation": held_out})
+        model.fit(x, y, graph=graph, sample_weight=weight, folder=tmp_path, **settings)
 
     fit((x[:4], y[:4]), weight)
     fit((x[:4], y[:4]), weight.tolist(), resume=True)
@@ -119,21 +121,22 @@ def test_other_targets_of_a_regression_are_refused(data, tmp_path: Path) -> None
     x, _, graph = data
     y = x[:, 0].astype(np.float64)
     y[20:] = np.nan
-    NGMRegressor(hidden=(8,), epochs=1, folder=tmp_path).fit(x, y, graph=graph)
-    NGMRegressor(hidden=(8,), epochs=2, folder=tmp_path, resume=True).fit(x, y.tolist(), graph=graph)
-    again = NGMRegressor(hidden=(8,), epochs=3, folder=tmp_path, resume=True)
-    refused(lambda: again.fit(x, y + 1, graph=graph), f"{tmp_path} was trained on other labels (y); {REMEDY}")
+    NGMRegressor(hidden=(8,), epochs=1).fit(x, y, graph=graph, folder=tmp_path)
+    NGMRegressor(hidden=(8,), epochs=2).fit(x, y.tolist(), graph=graph, folder=tmp_path, resume=True)
+    again = NGMRegressor(hidden=(8,), epochs=3)
+    fit = partial(again.fit, x, y + 1, graph=graph, folder=tmp_path, resume=True)
+    refused(fit, f"{tmp_path} was trained on other labels (y); {REMEDY}")
 
 
 TEXTS = [f"{word} {i}" for i in range(6) for word in ("good", "bad")]
 
 
-@pytest.mark.parametrize("network", ["charcnn", "lstm"])
-def test_other_texts_and_another_thesaurus_are_refused(network: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("network", [CharCNN, LSTM])
+def test_other_texts_and_another_thesaurus_are_refused(network: type, tmp_path: Path) -> None:
     def fit(texts: object, synonyms: str, **settings: object) -> None:
         thesaurus = Thesaurus({"good": [synonyms]})
-        model = NGMClassifier(network=network, epochs=1, folder=tmp_path, thesaurus=thesaurus, **settings)
-        model.fit(texts, [0, 1] * 6)
+        model = NGMClassifier(network=network(thesaurus=thesaurus), epochs=1)
+        model.fit(texts, [0, 1] * 6, folder=tmp_path, **settings)
 
     fit(TEXTS, "fine")
     fit(pd.Series(TEXTS), "fine", resume=True)
@@ -155,12 +158,12 @@ class Own(nn.Module):
 
 def test_other_parts_of_a_mapping_are_refused(tmp_path: Path) -> None:
     x = {"ids": torch.arange(24).reshape(12, 2) % 9, "scale": np.ones((12, 1), dtype=np.float32)}
-    settings = {"network": Own, "epochs": 1, "layer": "words", "folder": tmp_path}
-    NGMClassifier(**settings).fit(x, [0, 1] * 6)
-    NGMClassifier(**settings, resume=True).fit(x, [0, 1] * 6)
+    settings = {"network": Own, "epochs": 1, "layer": "words"}
+    NGMClassifier(**settings).fit(x, [0, 1] * 6, folder=tmp_path)
+    NGMClassifier(**settings).fit(x, [0, 1] * 6, folder=tmp_path, resume=True)
     other = x | {"scale": np.full((12, 1), 2, dtype=np.float32)}
-    again = NGMClassifier(**settings, resume=True)
-    refused(lambda: again.fit(other, [0, 1] * 6), f"{tmp_path} was trained on other inputs (x); {REMEDY}")
+    again = partial(NGMClassifier(**settings).fit, other, [0, 1] * 6, folder=tmp_path, resume=True)
+    refused(again, f"{tmp_path} was trained on other inputs (x); {REMEDY}")
 
 
 def test_the_same_data_may_come_in_another_form(data, tmp_path: Path) -> None:
@@ -168,16 +171,17 @@ def test_the_same_data_may_come_in_another_form(data, tmp_path: Path) -> None:
     words = np.array(["no", "yes"], dtype=object)[np.clip(y, 0, 1)]
     words[y < 0] = None
     whole = NGMClassifier(**SMALL).fit(x, words, graph=graph)
-    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, words, graph=graph)
+    NGMClassifier(**SMALL | {"epochs": 2}).fit(x, words, graph=graph, folder=tmp_path)
     np.save(tmp_path / "x.npy", x)
-    again = NGMClassifier(**SMALL, folder=tmp_path, resume=True)
-    again.fit(np.load(tmp_path / "x.npy", mmap_mode="r"), words.tolist(), graph=[Graph(30, graph.edges, graph.weight)])
+    again, other = NGMClassifier(**SMALL), Graph(30, graph.edges, graph.weight)
+    rows = np.load(tmp_path / "x.npy", mmap_mode="r")
+    again.fit(rows, words.tolist(), graph=[other], folder=tmp_path, resume=True)
     assert same_bits(weights(again), weights(whole))
 
 
 def test_a_run_without_digests_loads_and_resumes_with_a_warning(data, tmp_path: Path) -> None:
     x, y, graph = data
-    NGMClassifier(**SMALL | {"epochs": 2}, folder=tmp_path).fit(x, y, graph=graph)
+    NGMClassifier(**SMALL | {"epochs": 2}).fit(x, y, graph=graph, folder=tmp_path)
     file = tmp_path / "config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
     for old in ({}, {"data": {"rows": 30, "labels": "0", "x": "0"}}):  # of Python, and of the command
@@ -186,14 +190,14 @@ def test_a_run_without_digests_loads_and_resumes_with_a_warning(data, tmp_path: 
             warnings.simplefilter("error")
             load(tmp_path)
         with pytest.warns(UserWarning, match="kept no digests of its data"):
-            NGMClassifier(**SMALL, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+            NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path, resume=True)
     assert json.loads(file.read_text(encoding="utf-8"))["data"] == config["data"]
 
 
 def test_digests_change_no_bit_and_are_the_same_in_every_run(data, tmp_path: Path) -> None:
     x, y, graph = data
     plain = NGMClassifier(**SMALL).fit(x, y, graph=graph)
-    kept = [NGMClassifier(**SMALL, folder=tmp_path / name).fit(x, y, graph=graph) for name in ("a", "b")]
+    kept = [NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path / name) for name in ("a", "b")]
     assert all(same_bits(weights(model), weights(plain)) for model in kept)
     configs = [json.loads((tmp_path / name / "config.json").read_text(encoding="utf-8")) for name in ("a", "b")]
     assert configs[0]["data"] == configs[1]["data"]
@@ -201,17 +205,16 @@ def test_digests_change_no_bit_and_are_the_same_in_every_run(data, tmp_path: Pat
 
 def test_a_run_is_replaced_only_on_request(data, tmp_path: Path) -> None:
     x, y, graph = data
-    model = NGMClassifier(**SMALL, folder=tmp_path).fit(x, y, graph=graph)
+    model = NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path)
     before = files(tmp_path)
-    for replace in (lambda: model.save(tmp_path), lambda: model.fit(x, y, graph=graph)):
+    for replace in (lambda: model.save(tmp_path), lambda: model.fit(x, y, graph=graph, folder=tmp_path)):
         with pytest.raises(
             FileExistsError, match=r"holds a trained run; set overwrite=True \(--overwrite\) to replace"
         ):
             replace()
     assert files(tmp_path) == before
-    again = NGMClassifier(**SMALL | {"epochs": 1}, folder=tmp_path, overwrite=True).fit(x, y, graph=graph)
+    again = NGMClassifier(**SMALL | {"epochs": 1}).fit(x, y, graph=graph, folder=tmp_path, overwrite=True)
     assert load(tmp_path).n_iter_ == 1
-    assert load(tmp_path).overwrite is False  # whoever loads it has not asked for that
     again.save(tmp_path, overwrite=True)
     assert not (tmp_path / "checkpoint").exists()
 
@@ -219,15 +222,15 @@ def test_a_run_is_replaced_only_on_request(data, tmp_path: Path) -> None:
 def test_an_unfinished_run_is_replaced_only_on_request(data, tmp_path: Path) -> None:
     x, y, graph = data
     with pytest.raises(RuntimeError):
-        NGMClassifier(**SMALL, folder=tmp_path).fit(x, y, graph=graph, on_epoch=stop_after(1, RuntimeError()))
+        NGMClassifier(**SMALL).fit(x, y, graph=graph, on_epoch=stop_after(1, RuntimeError()), folder=tmp_path)
     before = files(tmp_path)
     said = (
         f"{tmp_path} holds a run that has begun; set overwrite=True (--overwrite) to replace it, resume=True (--resume)"
     )
     with pytest.raises(FileExistsError, match=re.escape(said)):
-        NGMClassifier(**SMALL, folder=tmp_path).fit(x, y, graph=graph)
+        NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path)
     assert files(tmp_path) == before
-    NGMClassifier(**SMALL, folder=tmp_path, overwrite=True).fit(x, y, graph=graph)
+    NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path, overwrite=True)
 
 
 def test_what_save_wrote_cannot_be_resumed(data, tmp_path: Path) -> None:
@@ -235,16 +238,16 @@ def test_what_save_wrote_cannot_be_resumed(data, tmp_path: Path) -> None:
     NGMClassifier(**SMALL).fit(x, y, graph=graph).save(tmp_path)
     before = files(tmp_path)
     with pytest.raises(ValueError, match="has weights but no checkpoint"):
-        NGMClassifier(**SMALL, folder=tmp_path, resume=True).fit(x, y, graph=graph)
+        NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=tmp_path, resume=True)
     assert files(tmp_path) == before
 
 
 def test_settings_that_contradict_each_other_are_refused(data) -> None:
     x, y, _ = data
     with pytest.raises(ValueError, match="overwrite is True, but no folder is given"):
-        NGMClassifier(overwrite=True).fit(x, y)
+        NGMClassifier().fit(x, y, overwrite=True)
     with pytest.raises(ValueError, match="resume and overwrite are both True"):
-        NGMClassifier(folder="run", overwrite=True, resume=True).fit(x, y)
+        NGMClassifier().fit(x, y, folder="run", resume=True, overwrite=True)
 
 
 @pytest.mark.parametrize("settings", [{}, {"resume": True}, {"overwrite": True}], ids=str)
@@ -254,7 +257,7 @@ def test_a_second_training_in_the_folder_is_refused(data, settings: dict, tmp_pa
 
     def second(folder: Path) -> None:
         try:
-            NGMClassifier(**SMALL, **settings, folder=folder).fit(x, y, graph=graph)
+            NGMClassifier(**SMALL).fit(x, y, graph=graph, folder=folder, **settings)
         except OSError as error:
             said.append(f"{type(error).__name__}: {error}")
 
@@ -264,7 +267,7 @@ def test_a_second_training_in_the_folder_is_refused(data, settings: dict, tmp_pa
             thread.start()
             thread.join()
 
-    first = NGMClassifier(**SMALL, folder=tmp_path / "run").fit(x, y, graph=graph, on_epoch=at_first)
+    first = NGMClassifier(**SMALL).fit(x, y, graph=graph, on_epoch=at_first, folder=tmp_path / "run")
     assert [text.split(" is being")[0] for text in said] == [f"{FolderInUseError.__name__}: {tmp_path / 'run'}"]
     assert same_bits(weights(first), weights(NGMClassifier(**SMALL).fit(x, y, graph=graph)))
     with folder_lock(tmp_path / "run"):  # free again

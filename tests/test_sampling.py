@@ -47,10 +47,10 @@ def test_edges_carry_their_weight_and_kind(problem: Problem) -> None:
             assert EdgeKind(int(kind)) == (EdgeKind.UU, EdgeKind.LU, EdgeKind.LL)[labeled]
 
 
-@pytest.mark.parametrize("labels", ["edges", "every_batch"])
-def test_the_shares_of_a_labelled_node_add_up_to_one(problem: Problem, labels: str) -> None:
+@pytest.mark.parametrize("sampling", ["edges", "plain"])
+def test_the_shares_of_a_labelled_node_add_up_to_one(problem: Problem, sampling: str) -> None:
     share = torch.zeros(40)
-    for batch in EdgeLoader(problem.x, problem.y, problem.graph, batch_size=16, labels=labels):
+    for batch in EdgeLoader(problem.x, problem.y, problem.graph, batch_size=16, sampling=sampling):
         share[batch.nodes] += batch.label_share
     torch.testing.assert_close(share, (problem.y >= 0).float())
 
@@ -58,13 +58,13 @@ def test_the_shares_of_a_labelled_node_add_up_to_one(problem: Problem, labels: s
 def test_a_share_is_the_nodes_edges_in_the_batch_over_its_sampled_edges() -> None:
     star = Graph.from_edges([[0, 1], [0, 2], [0, 3], [0, 4]])
     y = torch.tensor([0, 1, -1, -1, -1])
-    loader = EdgeLoader(torch.zeros(5, 1), y, star, batch_size=2)
+    loader = EdgeLoader(torch.zeros(5, 1), y, star, batch_size=2, sampling="edges")
     for batch in loader:
         share = dict(zip(batch.nodes.tolist(), batch.label_share.tolist(), strict=True))
         assert share.pop(0) == 0.5  # two of its four edges
         assert share.pop(1, 1.0) == 1.0  # its only edge
         assert set(share.values()) == {0.0}  # unlabelled
-    only_lu = EdgeLoader(torch.zeros(5, 1), y, star, batch_size=3, kinds=[EdgeKind.LU])
+    only_lu = EdgeLoader(torch.zeros(5, 1), y, star, batch_size=3, kinds=[EdgeKind.LU], sampling="edges")
     (batch,) = only_lu
     share = dict(zip(batch.nodes.tolist(), batch.label_share.tolist(), strict=True))
     assert share[0] == 1.0  # all three of its sampled edges
@@ -72,8 +72,8 @@ def test_a_share_is_the_nodes_edges_in_the_batch_over_its_sampled_edges() -> Non
 
 
 def test_a_labelled_node_without_edges_travels_alone(problem: Problem) -> None:
-    batches = [batch for batch in EdgeLoader(problem.x, problem.y, problem.graph, batch_size=16) if 0 in batch.nodes]
-    (batch,) = batches
+    loader = EdgeLoader(problem.x, problem.y, problem.graph, batch_size=16, sampling="edges")
+    (batch,) = [batch for batch in loader if 0 in batch.nodes]
     assert float(batch.label_share[batch.nodes == 0]) == 1.0
 
 
@@ -90,11 +90,11 @@ def test_kinds_left_out_are_never_sampled(problem: Problem) -> None:
 
 
 def test_every_batch_feels_the_labels_when_they_are_spread(problem: Problem) -> None:
-    spread = EdgeLoader(problem.x, problem.y, problem.graph, batch_size=8, labels="every_batch")
+    spread = EdgeLoader(problem.x, problem.y, problem.graph, batch_size=8)
     assert all(float(batch.label_share.sum()) > 0 for batch in spread)
     few = torch.full((40,), -1)
     few[1], few[2] = 0, 1
-    by_edges = EdgeLoader(problem.x, few, problem.graph, batch_size=8)
+    by_edges = EdgeLoader(problem.x, few, problem.graph, batch_size=8, sampling="edges")
     assert any(float(batch.label_share.sum()) == 0 for batch in by_edges)
 
 
@@ -247,13 +247,8 @@ def test_kinds_can_differ_between_graphs(problem: Problem) -> None:
     ("settings", "message"),
     [
         ({"batch_size": 0}, "batch_size is 0; it must be a whole number of at least 1"),
-        ({"sampling": "wild"}, "sampling is 'wild'; choose 'plain' or 'balanced'"),
-        ({"labels": "some"}, "labels is 'some'; choose 'edges' or 'every_batch'"),
+        ({"sampling": "wild"}, "sampling is 'wild'; choose from plain, edges, balanced"),
         ({"order": "dfs"}, "order is 'dfs'; choose 'neighborhood' or 'random'"),
-        (
-            {"sampling": "balanced", "labels": "edges"},
-            "labels is 'edges', but sampling is 'balanced', which draws edges",
-        ),
         (
             {"sampling": "balanced", "order": "random"},
             "order is 'random', but sampling is 'balanced', which draws edges",

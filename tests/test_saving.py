@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
-from ngm import Graph, NGMClassifier, NGMRegressor, load
+from ngm import Graph, NGMClassifier, NGMRegressor, Optimizer, load
 from ngm.estimators.persistence import begin, settings_as_json
+from ngm.io.run_folder import RunTarget
 from ngm.io.run_writer import RunWriter
+from ngm.networks import FFNN
 from ngm.recipes.parameters import Parameters
 from ngm.recipes.settings import RECIPES
 from ngm.rows import Inputs
@@ -84,7 +86,7 @@ def test_a_classifier_comes_back_with_the_same_predictions(
     x: Inputs, y: ArrayLike, settings: dict, during: bool, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    model = NGMClassifier(**SMALL, **settings, folder=folder if during else None).fit(x, y, graph=GRAPH)
+    model = NGMClassifier(**SMALL, **settings).fit(x, y, graph=GRAPH, folder=folder if during else None)
     if not during:
         assert model.save(folder) == folder
     back = load(folder, network=settings.get("network"))
@@ -113,9 +115,11 @@ def test_a_regressor_comes_back_with_the_same_predictions(
 
 
 def test_settings_come_back(tmp_path: Path) -> None:
-    settings = SMALL | {"alpha_uu": [0.5], "distance": "l1", "validation": [0, 1], "seed": 4, "clip": 1.0}
-    NGMClassifier(**settings).fit(X, WORDS, graph=GRAPH).save(tmp_path)
-    assert load(tmp_path).get_params() == NGMClassifier(**settings).get_params()
+    settings = SMALL | {"alpha_uu": [0.5], "distance": "l1", "validation": [0, 1], "seed": 4}
+    settings |= {"network": FFNN(dropout=0.2), "optimizer": Optimizer("sgd", clip=1.0)}
+    model = NGMClassifier(**settings).fit(X, WORDS, graph=GRAPH)
+    model.save(tmp_path)
+    assert repr(load(tmp_path)) == repr(model)
 
 
 def test_a_model_that_was_loaded_can_be_fitted_and_saved_again(tmp_path: Path) -> None:
@@ -131,7 +135,7 @@ def test_labels_that_were_given_are_counted_apart_from_those_of_the_graph(tmp_pa
     y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
     x = np.where(np.arange(40)[:, None] % 2, 1.0, -1.0) * np.ones((1, 3), dtype=np.float32)
     alike = Graph.from_edges([(i, i + 2) for i in range(38)], num_nodes=40)
-    NGMClassifier(**SMALL | {"recipe": "strong"}, validation=[0, 1, 2], folder=tmp_path).fit(x, y, graph=alike)
+    NGMClassifier(**SMALL | {"recipe": "strong"}, validation=[0, 1, 2]).fit(x, y, graph=alike, folder=tmp_path)
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert (metrics["labeled_given"], metrics["validation_rows"], metrics["labeled"]) == (9, 3, 40)
 
@@ -164,7 +168,7 @@ def test_width_of_the_inputs_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_run_folder_holds_the_files_that_are_documented(tmp_path: Path) -> None:
-    model = NGMClassifier(**SMALL, folder=tmp_path, validation=0.3).fit(X, WORDS, graph=GRAPH)
+    model = NGMClassifier(**SMALL, validation=0.3).fit(X, WORDS, graph=GRAPH, folder=tmp_path)
     assert set(files(tmp_path)) == {
         "config.json",
         "history.jsonl",
@@ -213,17 +217,36 @@ def test_a_model_predicts_as_it_was_trained_whatever_its_recipe_says_by_then(
     np.testing.assert_array_equal(load(tmp_path / "run").predict_proba(X), model.predict_proba(X))
 
 
+def test_a_run_folder_of_the_release_before_loads_and_predicts(tmp_path: Path) -> None:
+    network, optimizer = FFNN(dropout=0.2, input_scaling="unit_rows"), Optimizer("sgd", ema_decay=0.9, clip=1.0)
+    model = NGMClassifier(**SMALL, sampling="edges", network=network, optimizer=optimizer)
+    model.fit(X, WORDS, graph=GRAPH).save(tmp_path)
+    for name in ("config.json", "model.json"):
+        content = json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        old = content["settings"] | {"average": 0.9, "cut": content["settings"].get("crop"), "unit_rows": True}
+        if name == "config.json":
+            old |= {"word_vectors": None, "thesaurus": None, "max_words": 20_000, "cut": None, "labels": "edges"}
+            old |= {"bfloat16": False, "folder": "run", "resume": False, "overwrite": False, "sampling": "plain"}
+        of_today = ("ema_decay", "crop", "vectors", "input_scaling", "graph_screen")
+        content["settings"] = {key: value for key, value in old.items() if key not in of_today}
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    back = load(tmp_path)
+    assert repr(back) == repr(model)
+    assert back.settings_ == model.settings_
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+
+
 def test_settings_that_json_has_not_are_noted_by_name() -> None:
     def far(h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
         return (h_u - h_v).sum(dim=1)
 
     model = NGMClassifier(
-        distance=far, network=Tied, validation=(X, WORDS), folder=Path("a"), alpha_ll=np.float32(0.5),
+        distance=far, network=Tied, validation=(X, WORDS), alpha_ll=np.float32(0.5),
         alpha_lu=np.array([0.5, 1]), hidden=(np.int64(3), 4),
     )  # fmt: skip
     noted = settings_as_json(model)
     assert (noted["distance"], noted["network"]) == ("function far", "function Tied")
-    assert (noted["validation"], noted["folder"]) == ("given as tuple", "a")
+    assert noted["validation"] == "given as tuple"
     assert (noted["alpha_ll"], noted["alpha_lu"], noted["hidden"]) == (0.5, [0.5, 1.0], [3, 4])
     json.dumps(noted)
 
@@ -247,7 +270,7 @@ def test_save_does_not_touch_a_folder_of_other_files(tmp_path: Path) -> None:
     model = NGMClassifier(**SMALL).fit(X, WORDS)
     text = f"{tmp_path} holds other files and no run; name a new or empty folder"
     refused(lambda: model.save(tmp_path), text, FileExistsError)
-    refused(lambda: NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS), text, FileExistsError)
+    refused(lambda: NGMClassifier(**SMALL).fit(X, WORDS, folder=tmp_path), text, FileExistsError)
     assert files(tmp_path) == {"thesis.tex": b"mine"}
 
 
@@ -342,44 +365,45 @@ def test_a_folder_that_is_no_run_is_not_loaded(tmp_path: Path) -> None:
     ],
 )
 def test_resume_with_another_setting_is_refused(changed: dict, said: str, tmp_path: Path) -> None:
-    NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS, graph=GRAPH)
+    NGMClassifier(**SMALL).fit(X, WORDS, graph=GRAPH, folder=tmp_path)
     before = files(tmp_path)
-    again = NGMClassifier(**SMALL | changed, folder=tmp_path, resume=True)
+    again = NGMClassifier(**SMALL | changed)
     refused(
-        lambda: again.fit(X, WORDS, graph=GRAPH),
+        lambda: again.fit(X, WORDS, graph=GRAPH, folder=tmp_path, resume=True),
         f"{tmp_path} was trained with {said}; resume with the same settings, or train into a new folder",
     )
     assert files(tmp_path) == before
 
 
 def test_resume_of_another_estimator_is_refused(tmp_path: Path) -> None:
-    NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS)
+    NGMClassifier(**SMALL).fit(X, WORDS, folder=tmp_path)
     refused(
-        lambda: NGMRegressor(**SMALL, folder=tmp_path, resume=True).fit(X, X[:, 0]),
+        lambda: NGMRegressor(**SMALL).fit(X, X[:, 0], folder=tmp_path, resume=True),
         f"{tmp_path} was trained with estimator='NGMClassifier', now it is 'NGMRegressor'; resume with the same "
         "settings, or train into a new folder",
     )
 
 
 def test_resume_from_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
-    NGMClassifier(**SMALL, folder=tmp_path).fit(X, WORDS)
+    NGMClassifier(**SMALL).fit(X, WORDS, folder=tmp_path)
     file = tmp_path / "checkpoint" / "state.safetensors"
     file.write_bytes(b"garbage")
     with pytest.raises(ValueError, match=re.escape(f"{file} is damaged (")):
-        NGMClassifier(**SMALL, folder=tmp_path, resume=True).fit(X, WORDS)
+        NGMClassifier(**SMALL).fit(X, WORDS, folder=tmp_path, resume=True)
 
 
 def test_with_overwrite_a_folder_starts_anew(tmp_path: Path) -> None:
-    NGMClassifier(**SMALL | {"epochs": 5}, folder=tmp_path).fit(X, WORDS)
-    again = NGMClassifier(**SMALL, folder=tmp_path, overwrite=True).fit(X, WORDS)
+    NGMClassifier(**SMALL | {"epochs": 5}).fit(X, WORDS, folder=tmp_path)
+    again = NGMClassifier(**SMALL).fit(X, WORDS, folder=tmp_path, overwrite=True)
     assert again.n_iter_ == 2
     assert len((tmp_path / "history.jsonl").read_text(encoding="utf-8").splitlines()) == 2
     np.testing.assert_array_equal(again.predict_proba(X), NGMClassifier(**SMALL).fit(X, WORDS).predict_proba(X))
 
 
 def test_only_the_leading_process_writes(tmp_path: Path) -> None:
-    run = begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, writer=None)
+    target = RunTarget(tmp_path / "run")
+    run = begin("NGMClassifier", Parameters(), target, {}, writer=None)
     assert run.folder == tmp_path / "run"
     assert not run.folder.exists()
-    begin("NGMClassifier", Parameters(folder=tmp_path / "run"), {}, RunWriter())
+    begin("NGMClassifier", Parameters(), target, {}, RunWriter())
     assert list(files(tmp_path / "run")) == ["config.json"]

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ngm import Graph
 from ngm.comparators.semi_embedding import SemiEmbedding
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from ngm.networks.tap import tap
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.training import seeded
@@ -24,9 +24,9 @@ def weights(network: nn.Module) -> Tensor:
     return torch.cat([p.detach().flatten() for p in network.parameters()])
 
 
-def plain_network(width: int, seed: int) -> FFNN:
+def plain_network(width: int, seed: int) -> FFNNModule:
     with seeded(seed):
-        return FFNN(width, 3, hidden=(6,))
+        return FFNNModule(width, 3, hidden=(6,))
 
 
 def test_the_embedding_loss_is_that_of_a_plain_loop() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from ngm.cli import app
 
 HEAVY = {"torch", "numpy", "scipy", "sklearn", "pandas", "duckdb", "plotly", "jinja2", "safetensors", "matplotlib"}
 MOST_MODULES = 600  # Python's own included: 466 at most when this was written, 2,548 with an estimator
@@ -47,27 +47,28 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize("line", [*HELP, *MISTAKES])
-def test_help_and_mistakes_load_nothing_heavy(line: str, tmp_path: Path) -> None:
-    program = "from ngm.cli import main; sys.argv[0] = 'ngm'; main()"
-    modules, code = loaded(program, *line.split(), folder=tmp_path)
-    assert code == (0 if line in HELP else 2)
-    assert heavy(modules) == set()
-    assert len(modules) < MOST_MODULES
-
-
-def test_help_of_every_command_loads_nothing_heavy(tmp_path: Path) -> None:
-    program = """
-import typer
-from ngm.cli import app
-commands = typer.main.get_command(app).commands
-for name, command in commands.items():
-    command.main(["--help"], name, standalone_mode=False)
-assert len(commands) == 10
+EACH = """
+from ngm.cli import main
+for line in json.loads(sys.argv[1]):
+    sys.argv = ["ngm", *line.split()]
+    try:
+        main()
+    except SystemExit as ended:
+        print(json.dumps([line, ended.code or 0, len(sys.modules), sorted(sys.modules)]), file=sys.stderr)
 """
-    modules, code = loaded(program, folder=tmp_path)
-    assert code == 0
-    assert heavy(modules) == set()
+
+
+def test_help_and_mistakes_load_nothing_heavy(tmp_path: Path) -> None:
+    """One process for all: what a line loads stays loaded, so the first line that is wrong is the one to mend."""
+    lines = [*HELP, *MISTAKES, *(f"{command.name} --help" for command in app.registered_commands)]
+    command = [sys.executable, "-c", f"import json, sys\n{EACH}", json.dumps(lines)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    ended = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
+    assert [line for line, *_ in ended] == lines
+    for line, code, count, modules in ended:
+        assert code == (2 if line in MISTAKES else 0), line
+        assert heavy(set(modules)) == set(), line
+        assert count < MOST_MODULES, line
 
 
 def test_a_graph_needs_neither_scikit_learn_nor_tables(tmp_path: Path) -> None:

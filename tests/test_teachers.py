@@ -113,7 +113,10 @@ def test_the_length_of_a_row_does_not_matter() -> None:
     torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
 
 
-def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows() -> None:
+def test_the_strong_recipe_beats_the_plain_network_where_edges_say_more_than_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(strong_teachers, "TeacherConfig", lambda: TeacherConfig(walkers=1, embedders=1))
     gains = []
     for seed in range(2):
         x, truth, graph = planted(seed, n=300)
@@ -149,8 +152,8 @@ def test_a_strong_model_resumes_saves_and_comes_back(quick: None, tmp_path: Path
     y = shown(truth).numpy()
     settings = {"hidden": (8,), "recipe": "strong", "seed": 1}
     whole = NGMClassifier(**settings, epochs=4).fit(x, y, graph=graph)
-    NGMClassifier(**settings, epochs=2, folder=tmp_path / "a").fit(x, y, graph=graph)
-    parts = NGMClassifier(**settings, epochs=4, folder=tmp_path / "a", resume=True).fit(x, y, graph=graph)
+    NGMClassifier(**settings, epochs=2).fit(x, y, graph=graph, folder=tmp_path / "a")
+    parts = NGMClassifier(**settings, epochs=4).fit(x, y, graph=graph, folder=tmp_path / "a", resume=True)
     np.testing.assert_array_equal(parts.predict_proba(x), whole.predict_proba(x))
     np.testing.assert_array_equal(ngm.load(tmp_path / "a").predict_proba(x), whole.predict_proba(x))
     assert whole.settings_.weight_decay == pytest.approx(1 / whole.num_labeled_)

@@ -21,11 +21,14 @@ from ngm import (
     LabeledKFold,
     NGMClassifier,
     NGMRegressor,
+    Optimizer,
     SelfTraining,
     load,
     text_graph,
 )
-from ngm.networks import NETWORKS, TEXT_NETWORKS
+from ngm.choices import TEXT_NETWORKS
+from ngm.networks import LSTM, NETWORKS, CharCNN
+from ngm.networks.specifications import network_of
 from ngm.recipes.settings import TEXT_RECIPES
 from ngm.recipes.text_training import text_targets
 from ngm.text import readers
@@ -62,7 +65,7 @@ def test_texts_may_be_a_list_tuple_series_or_array(network: str) -> None:
 
 def test_every_text_network_goes_by_its_name() -> None:
     assert set(TEXT_NETWORKS) == set(NETWORKS) - {"ffnn"}
-    sizes = {name: NETWORKS[name].keywords["size"] for name in TEXT_NETWORKS if name != "lstm"}
+    sizes = {name: NETWORKS[name]().size for name in TEXT_NETWORKS if name != "lstm"}
     assert sizes == {"charcnn": "tiny", "charcnn-small": "small", "charcnn-large": "large"}
     model = NGMClassifier(network="charcnn-small", epochs=1, batch_size=4).fit(TEXTS[:4], [0, 1, 0, 1])
     assert model.network_.output.in_features == 1024
@@ -83,13 +86,13 @@ def test_predictions_do_not_depend_on_pieces_or_order(network: str, monkeypatch:
 def test_pieces_hold_each_row_once_and_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "_POSITIONS", 512)
     rows = quantize(["a" * length for length in (200, 1, 3, 900, 1, 250, 2)])
-    pieces = Texts([""] * 7, rows).pieces()
+    pieces = Texts([""] * 7, rows).batches(torch.arange(7))
     assert [rows.lengths[p].tolist() for p in pieces] == [[1, 1, 2, 3], [200, 250], [900]]  # short ones count as 128
     assert sorted(torch.cat(pieces).tolist()) == list(range(7))
 
 
 def test_the_vocabulary_is_that_of_all_training_texts_labelled_or_not() -> None:
-    model = NGMClassifier(network="lstm", **QUICK, max_words=9).fit(TEXTS, Y)
+    model = NGMClassifier(**QUICK, network=LSTM(max_words=9)).fit(TEXTS, Y)
     assert model.vocabulary_ == Vocabulary.of(TEXTS, 9)
     assert model.vocabulary_ != Vocabulary.of(TEXTS[:12], 9)
     assert model.network_.words.num_embeddings == 11
@@ -120,7 +123,7 @@ def test_a_table_after_texts_forgets_them() -> None:
 def test_words_start_from_the_word_vectors(tmp_path: Path) -> None:
     np.savez(tmp_path / "words.npz", words=np.array(VECTORS.words), vectors=VECTORS.vectors)
     for given in (VECTORS, tmp_path / "words.npz", str(tmp_path / "words.npz")):
-        model = NGMClassifier(network="lstm", word_vectors=given, epochs=1, learning_rate=1e-9).fit(TEXTS, Y)
+        model = NGMClassifier(epochs=1, learning_rate=1e-9, network=LSTM(vectors=given)).fit(TEXTS, Y)
         table = model.network_.words.weight.detach().numpy()
         for word in VECTORS.words:
             np.testing.assert_allclose(
@@ -129,10 +132,10 @@ def test_words_start_from_the_word_vectors(tmp_path: Path) -> None:
         assert table.shape == (len(model.vocabulary_), 3)
 
 
-@pytest.mark.parametrize(("network", "own"), [("charcnn", 0.5), ("lstm", 0.0)])
-def test_dropout_is_the_networks_own_where_none_is_given(network: str, own: float) -> None:
+@pytest.mark.parametrize(("network", "own"), [(CharCNN, 0.5), (LSTM, 0.0)])
+def test_dropout_is_the_networks_own_where_none_is_given(network: type, own: float) -> None:
     for given, expected in ((None, own), (0.25, 0.25), (0.0, 0.0)):
-        model = NGMClassifier(network=network, dropout=given, **QUICK | {"epochs": 1}).fit(TEXTS, Y)
+        model = NGMClassifier(network=network(dropout=given), **QUICK | {"epochs": 1}).fit(TEXTS, Y)
         assert model.network_.dropout.p == expected
 
 
@@ -147,7 +150,7 @@ def test_settings_that_are_none_are_those_for_texts() -> None:
 
 def test_a_thesaurus_rewrites_training_texts_in_every_epoch(loaders: list[EdgeLoader]) -> None:
     seen: list[list[str]] = []
-    model = NGMClassifier(network="lstm", thesaurus=SYNONYMS, **QUICK | {"epochs": 3}, validation=[0, 1])
+    model = NGMClassifier(**QUICK | {"epochs": 3}, validation=[0, 1], network=LSTM(thesaurus=SYNONYMS))
     model.fit(TEXTS, Y, graph=GRAPH, on_epoch=lambda epoch: seen.append(loaders[0].x.texts()))
     assert isinstance(loaders[0].x, SynonymTexts)
     expected = SynonymTexts(TEXTS, SYNONYMS, model.vocabulary_.read, seed=0)
@@ -160,7 +163,7 @@ def test_a_thesaurus_rewrites_training_texts_in_every_epoch(loaders: list[EdgeLo
 
 def test_validation_and_prediction_see_texts_as_they_are() -> None:
     scores: list[float] = []
-    model = NGMClassifier(network="charcnn", thesaurus=SYNONYMS, **QUICK | {"epochs": 1}, validation=[0, 1, 2, 3])
+    model = NGMClassifier(**QUICK | {"epochs": 1}, validation=[0, 1, 2, 3], network=CharCNN(thesaurus=SYNONYMS))
     model.fit(TEXTS, Y, on_epoch=lambda epoch: scores.append(epoch["validation_cost"]))
     shares = model.predict_proba(TEXTS[:4])
     classes = [model.classes_.tolist().index(c) for c in Y[:4]]
@@ -217,8 +220,10 @@ def test_with_few_labels_the_strong_recipe_beats_the_network_alone(vectors: bool
         graph = text_graph(texts, k=5)
         settings = {"network": "lstm", "batch_size": 16, "learning_rate": 0.01, "seed": seed}
         if vectors:
-            settings["word_vectors"] = WordVectors(words, made)
-        strong = NGMClassifier(recipe="strong", epochs=10, average=0.9, **settings).fit(texts, y, graph=graph)
+            settings["network"] = LSTM(vectors=WordVectors(words, made))
+        strong = NGMClassifier(recipe="strong", epochs=10, **settings, optimizer=Optimizer(ema_decay=0.9)).fit(
+            texts, y, graph=graph
+        )
         plain = NGMClassifier(recipe="paper", epochs=40, **settings).fit(
             texts, y
         )  # as many steps: 4 an epoch there, 1 here
@@ -275,7 +280,7 @@ def test_a_graph_that_tells_nothing_about_the_texts_is_left_out() -> None:
 SAVED: dict[str, dict[str, object]] = {
     "charcnn": {"network": "charcnn"},
     "lstm": {"network": "lstm"},
-    "vectors": {"network": "lstm", "word_vectors": VECTORS, "thesaurus": SYNONYMS},
+    "vectors": {"network": LSTM(vectors=VECTORS, thesaurus=SYNONYMS)},
 }
 
 
@@ -283,7 +288,7 @@ SAVED: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("during", [True, False], ids=["by fit", "by save"])
 def test_a_text_classifier_comes_back_with_the_same_predictions(settings: dict, during: bool, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    model = NGMClassifier(**QUICK, **settings, folder=folder if during else None).fit(TEXTS, Y, graph=GRAPH)
+    model = NGMClassifier(**QUICK, **settings).fit(TEXTS, Y, graph=GRAPH, folder=folder if during else None)
     if not during:
         model.save(folder)
     back = load(folder)
@@ -295,24 +300,24 @@ def test_a_text_classifier_comes_back_with_the_same_predictions(settings: dict, 
 
 def test_a_run_folder_needs_no_file_of_word_vectors(tmp_path: Path) -> None:
     np.savez(tmp_path / "words.npz", words=np.array(VECTORS.words), vectors=VECTORS.vectors)
-    model = NGMClassifier(network="lstm", word_vectors=tmp_path / "words.npz", **QUICK).fit(TEXTS, Y)
+    model = NGMClassifier(**QUICK, network=LSTM(vectors=tmp_path / "words.npz")).fit(TEXTS, Y)
     model.save(tmp_path / "run")
     (tmp_path / "words.npz").unlink()
     back = load(tmp_path / "run")
     np.testing.assert_array_equal(back.predict_proba(TEXTS), model.predict_proba(TEXTS))
-    assert back.word_vectors == str(tmp_path / "words.npz")
+    assert back.network.vectors == str(tmp_path / "words.npz")
 
 
 def test_word_vectors_in_memory_are_noted_by_their_size_and_not_kept(tmp_path: Path) -> None:
     NGMClassifier(**QUICK, **SAVED["vectors"]).fit(TEXTS, Y).save(tmp_path)
     settings = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["settings"]
     noted = ("in memory: WordVectors(3 words, 3 wide)", "in memory: Thesaurus(4 words)")
-    assert (settings["word_vectors"], settings["thesaurus"]) == noted
-    assert load(tmp_path).word_vectors is None
+    assert (settings["vectors"], settings["thesaurus"]) == noted
+    assert load(tmp_path).get_params().get("network__vectors") is None
     text = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))["text"]
     assert text["words"] == Vocabulary.of(TEXTS).words
     assert text["width"] == 3
-    assert (text["word_vectors"], text["thesaurus"]) == ("WordVectors(3 words, 3 wide)", "Thesaurus(4 words)")
+    assert (text["vectors"], text["thesaurus"]) == ("WordVectors(3 words, 3 wide)", "Thesaurus(4 words)")
 
 
 @pytest.mark.parametrize("text", [None, {}, {"words": None, "width": 3}, {"words": ["a", "a"], "width": 3}])
@@ -326,13 +331,14 @@ def test_a_damaged_vocabulary_is_named(text: object, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", SAVED.values(), ids=SAVED)
 def test_resumed_training_ends_in_the_same_bits(settings: dict, tmp_path: Path) -> None:
-    settings = QUICK | settings | {"epochs": 4, "dropout": 0.3, "thesaurus": SYNONYMS, "validation": 0.25}
+    network = clone(network_of(settings["network"])).set_params(dropout=0.3, thesaurus=SYNONYMS)
+    settings = QUICK | {"network": network, "epochs": 4, "validation": 0.25}
     whole = NGMClassifier(**settings).fit(TEXTS, Y, graph=GRAPH)
     with pytest.raises(KeyboardInterrupt):
-        NGMClassifier(**settings, folder=tmp_path).fit(
-            TEXTS, Y, graph=GRAPH, on_epoch=stop_after(1, KeyboardInterrupt())
+        NGMClassifier(**settings).fit(
+            TEXTS, Y, graph=GRAPH, on_epoch=stop_after(1, KeyboardInterrupt()), folder=tmp_path
         )
-    parts = NGMClassifier(**settings, folder=tmp_path, resume=True).fit(TEXTS, Y, graph=GRAPH)
+    parts = NGMClassifier(**settings).fit(TEXTS, Y, graph=GRAPH, folder=tmp_path, resume=True)
     assert same_bits(weights(parts), weights(whole))
     assert timeless(parts.history_) == timeless(whole.history_)
 
@@ -341,7 +347,7 @@ def test_resumed_training_ends_in_the_same_bits(settings: dict, tmp_path: Path) 
 
 
 def test_clones_searches_and_folds_take_lists_of_texts() -> None:
-    model = NGMClassifier(network="lstm", **QUICK | {"epochs": 1}, word_vectors=VECTORS, thesaurus=SYNONYMS)
+    model = NGMClassifier(**QUICK | {"epochs": 1}, network=LSTM(vectors=VECTORS, thesaurus=SYNONYMS))
     assert clone(model).get_params().keys() == model.get_params().keys()
     labels = np.where(Y == None, -1, Y == "pets").astype(int)  # noqa: E711
     plain = NGMClassifier(network="lstm", **QUICK | {"epochs": 1})

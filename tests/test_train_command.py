@@ -116,10 +116,10 @@ def test_the_control_has_the_settings_of_the_other(run: Run, monkeypatch: pytest
     monkeypatch.setattr(
         NGMClassifier, "fit", lambda self, *args, **kwargs: (made.append(self), fit(self, *args, **kwargs))[1]
     )
-    assert run(*TRAIN, "--recipe", "paper", "--batch-size", "8", "--cut", "0.2", "--control", "--seed", "3")[0] == 0
+    assert run(*TRAIN, "--recipe", "paper", "--batch-size", "8", "--crop", "0.2", "--control", "--seed", "3")[0] == 0
     main_, plain = made
-    assert (plain.seed, plain.validation, plain.folder, plain.settings_.learning_rate) == (3, 0.1, None, 0.002)
-    assert plain.settings_.cut == main_.settings_.cut == 0.2
+    assert (plain.seed, plain.validation, plain.settings_.learning_rate) == (3, 0.1, 0.002)
+    assert plain.settings_.crop == main_.settings_.crop == 0.2
     edges = sum(main_.edges_by_kind_.values())
     assert main_.n_iter_ * -(-edges // 8) == pytest.approx(plain.n_iter_ * -(-18 // 8), abs=2)
 
@@ -244,3 +244,11 @@ def test_a_comparison_that_is_interrupted_leaves_the_run_whole(run: Run, monkeyp
     assert metrics["stopped"] == "all epochs done"
     assert metrics["data"]["text"] == "body"
     assert "control" not in metrics
+
+
+def test_help_has_an_example(run: Run) -> None:
+    code, out, _ = run("train", "--help")
+    assert code == 0
+    assert " ".join(out.split()).count("Example: ngm train") == 3
+    for words in ("--json", "Data", "Graph", "Training", "Settings of the estimator", "Output"):
+        assert words in out

@@ -14,6 +14,7 @@ import torch
 from ngm import NGMClassifier, NGMRegressor
 from ngm.cli.training.config import read_config, train_request
 from ngm.cli.training.options import CallOptions
+from ngm.parameters import PARAMETERS
 from ngm.workflow.options import TrainOptions
 from tests.commands import Run, runner
 from tests.train_tables import TEXTS, TRAIN, config, labels
@@ -42,7 +43,7 @@ def test_a_run_is_repeated_to_the_same_bits_by_its_config_alone(given: str, word
     assert bits("first") == bits("again")
     first, again = config("first"), config("again")
     assert first["command"] == again["command"]
-    assert {**first["settings"], "folder": None} == {**again["settings"], "folder": None}
+    assert first["settings"] == again["settings"]
 
 
 def test_config_keeps_what_the_command_was_told(run: Run) -> None:
@@ -62,8 +63,8 @@ def test_what_is_given_wins_over_the_file(run: Run) -> None:
 
 def given(**words: object) -> dict[str, object]:
     """Options by name as the command line gives them."""
-    names = [f.name for record in (TrainOptions, NGMClassifier) for f in fields(record)]
-    return {**dict.fromkeys(names), **{f.name: f.default for f in fields(CallOptions)}, **words}
+    names = [f.name for f in fields(TrainOptions)]
+    return {**dict.fromkeys([*names, *PARAMETERS]), **{f.name: f.default for f in fields(CallOptions)}, **words}
 
 
 @pytest.mark.parametrize(
@@ -157,13 +158,13 @@ def test_a_run_from_python_needs_the_data_on_the_command_line(run: Run) -> None:
     assert (settings["network"], settings["seed"], settings["validation"], settings["recipe"]) == (
         "charcnn",
         9,
-        None,
+        "auto",
         "auto",
     )
     NGMRegressor(epochs=1, hidden=(3,)).fit(x, [0.0, 1.0, 2.0, 3.0]).save("numbers")
     assert read_config(Path("numbers"), ()) == (
         {"task": "number"},
-        {"network": "ffnn", "validation": 0.0, "hidden": (3,), "epochs": 1},
+        {"network": "ffnn", "hidden": (3,), "epochs": 1},
     )
 
 
@@ -242,7 +243,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(content: object, sta
 def test_without_the_comparison_of_the_file_its_seeds_do_not_count(run: Run) -> None:
     first = json.dumps({**_SAVED, "command": {"source": "texts.csv", "text": "body", "control": True, "seeds": 3}})
     Path("config.json").write_text(first, encoding="utf-8")
-    given = dict.fromkeys([f.name for kind in (TrainOptions, CallOptions, NGMClassifier) for f in fields(kind)])
+    given = dict.fromkeys([*PARAMETERS, *(f.name for kind in (TrainOptions, CallOptions) for f in fields(kind))])
     found = train_request({**given, "config": Path("config.json"), "control": False})
     assert (found.options.control, found.options.seeds) == (False, None)
     assert train_request({**given, "config": Path("config.json")}).options.seeds == 3

@@ -172,7 +172,7 @@ def test_numbers_with_a_fraction_are_learned_as_numbers(run: Run) -> None:
     assert found["value"] == pytest.approx(best["validation_negative_squared_error"])
     assert found["control"]["without_graph"]["metric"] == "negative_squared_error"
     assert (found["labeled"], found["classes"], found["accuracy"]) == (30, {}, None)
-    code, out, err = run("train", "rows.csv", "--columns", "a,b", "--label", "price", *FAST[:-1])
+    code, out, err = run("train", "rows.csv", "--columns", "a,b", "--label", "price", "--validation", "0.1", *FAST[:-1])
     assert code == 0
     said = f"squared error of scaled numbers {-found['value']:.3f}"
     assert f"{said} on 3 validation rows, whose labels were hidden" in " ".join(out.split())

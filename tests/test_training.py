@@ -13,16 +13,16 @@ from sklearn.metrics import accuracy_score, log_loss
 from torch import nn
 from torch.nn import functional as F
 
-from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, load
+from ngm import EdgeLoader, Graph, NGMClassifier, NGMLoss, Optimizer, load
 from ngm.collapse import CollapseWarning
-from ngm.networks import FFNN
+from ngm.networks import FFNN, FFNNModule
 from ngm.training import History, NonFiniteCostError, seeded, train
 from tests.fits import SMALL, same_bits, stop_after, timeless, weights
 
 
 def test_same_seed_gives_same_bits_and_another_seed_others(data) -> None:
     x, y, graph = data
-    settings = SMALL | {"dropout": 0.5, "validation": 0.4}
+    settings = SMALL | {"network": FFNN(dropout=0.5), "validation": 0.4}
     runs = [NGMClassifier(**settings, seed=seed).fit(x, y, graph=graph) for seed in (3, 3, 4)]
     assert same_bits(weights(runs[0]), weights(runs[1]))
     assert timeless(runs[0].history_) == timeless(runs[1].history_)
@@ -39,11 +39,11 @@ def test_averaged_weights_are_the_running_mean_of_the_weights_after_each_step(da
             return super().forward(network, batch)
 
     with seeded(0):
-        network = FFNN(5, 2, hidden=(8,))
+        network = FFNNModule(5, 2, hidden=(8,))
     loader = EdgeLoader(x, y, graph, batch_size=16, seed=0)
-    train(network, loader, Noted(alpha_ll=0.1), epochs=3, learning_rate=0.1, average=0.9)
+    train(network, loader, Noted(alpha_ll=0.1), epochs=3, learning_rate=0.1, ema_decay=0.9)
     with seeded(0):
-        other = FFNN(5, 2, hidden=(8,))
+        other = FFNNModule(5, 2, hidden=(8,))
     train(other, loader, NGMLoss(alpha_ll=0.1), epochs=3, learning_rate=0.1)
     after = [*seen[1:], other.output.weight.detach()]  # the weights after each step
     mean = after[0].clone()
@@ -56,7 +56,7 @@ def test_averaged_weights_are_the_running_mean_of_the_weights_after_each_step(da
 def test_evaluation_is_of_the_averaged_weights(data) -> None:
     x, y, graph = data
     with seeded(0):
-        network = FFNN(5, 2, hidden=(8,))
+        network = FFNNModule(5, 2, hidden=(8,))
     scored: list[torch.Tensor] = []
 
     def evaluate(module: nn.Module) -> dict[str, float]:
@@ -64,7 +64,7 @@ def test_evaluation_is_of_the_averaged_weights(data) -> None:
         return {"accuracy": float(len(scored))}
 
     loader = EdgeLoader(x, y, graph, batch_size=16, seed=0)
-    train(network, loader, NGMLoss(), epochs=2, learning_rate=0.1, average=0.9, evaluate=evaluate)
+    train(network, loader, NGMLoss(), epochs=2, learning_rate=0.1, evaluate=evaluate, ema_decay=0.9)
     assert torch.equal(network.output.weight, scored[-1])
     assert not torch.equal(scored[0], scored[1])
 
@@ -74,7 +74,7 @@ def test_seed_decides_initial_weights_dropout_and_batches(data) -> None:
 
     def after_one_step(network_seed: int, loader_seed: int, train_seed: int) -> dict[str, torch.Tensor]:
         with seeded(network_seed):
-            network = FFNN(5, 2, hidden=(8,), dropout=0.5)
+            network = FFNNModule(5, 2, hidden=(8,), dropout=0.5)
         loader = EdgeLoader(x, y, graph, batch_size=16, seed=loader_seed)
         train(network, loader, NGMLoss(), epochs=1, seed=train_seed)
         return weights(network)
@@ -88,7 +88,7 @@ def test_dropout_differs_from_epoch_to_epoch(data) -> None:
     x, y, _ = data
     seen: list[torch.Tensor] = []
 
-    class Watched(FFNN):
+    class Watched(FFNNModule):
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             logits = super().forward(rows)
             seen.append(logits.detach())
@@ -102,14 +102,14 @@ def test_dropout_differs_from_epoch_to_epoch(data) -> None:
 
 def test_the_dropout_of_an_estimator_reaches_its_network(data) -> None:
     x, y, _ = data
-    one, other = (NGMClassifier(**SMALL, dropout=dropout).fit(x, y) for dropout in (0.0, 0.5))
+    one, other = (NGMClassifier(**SMALL, network=FFNN(dropout=dropout)).fit(x, y) for dropout in (0.0, 0.5))
     assert (one.network_.dropout.p, other.network_.dropout.p) == (0.0, 0.5)
     assert not same_bits(weights(one), weights(other))
 
 
 def test_global_random_state_is_neither_read_nor_moved(data) -> None:
     x, y, graph = data
-    settings = SMALL | {"dropout": 0.5, "validation": 0.4}
+    settings = SMALL | {"network": FFNN(dropout=0.5), "validation": 0.4}
     torch.manual_seed(1)
     np.random.seed(1)
     before = torch.get_rng_state(), np.random.get_state()[1].tolist()
@@ -136,9 +136,9 @@ def test_global_random_state_is_put_back_after_an_error() -> None:
 
 def test_after_ctrl_c_the_estimator_is_fitted_and_its_folder_loads(data, tmp_path: Path) -> None:
     x, y, graph = data
-    broken = NGMClassifier(**SMALL, folder=tmp_path)
+    broken = NGMClassifier(**SMALL)
     with pytest.raises(KeyboardInterrupt):
-        broken.fit(x, y, graph=graph, on_epoch=stop_after(2, KeyboardInterrupt()))
+        broken.fit(x, y, graph=graph, on_epoch=stop_after(2, KeyboardInterrupt()), folder=tmp_path)
     assert (broken.n_iter_, broken.history_.stopped) == (3, "interrupted")
     assert json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))["stopped"] == "interrupted"
     three = NGMClassifier(**SMALL | {"epochs": 3}).fit(x, y, graph=graph)
@@ -150,16 +150,16 @@ def test_after_ctrl_c_the_estimator_is_fitted_and_its_folder_loads(data, tmp_pat
 def test_ctrl_c_before_the_first_epoch_ends_leaves_a_folder_that_loads(data, tmp_path: Path) -> None:
     x, y, _ = data
 
-    class Interrupted(FFNN):
+    class Interrupted(FFNNModule):
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             if self.training:
                 raise KeyboardInterrupt
             return super().forward(rows)
 
-    broken = NGMClassifier(network=lambda a, b: Interrupted(a, b, hidden=(8,)), folder=tmp_path)
+    broken = NGMClassifier(network=lambda a, b: Interrupted(a, b, hidden=(8,)))
     with pytest.raises(KeyboardInterrupt):
-        broken.fit(x, y)
-    again = load(tmp_path, network=lambda a, b: FFNN(a, b, hidden=(8,)))
+        broken.fit(x, y, folder=tmp_path)
+    again = load(tmp_path, network=lambda a, b: FFNNModule(a, b, hidden=(8,)))
     assert (again.n_iter_, again.history_.best_epoch) == (0, -1)
     np.testing.assert_array_equal(again.predict_proba(x), broken.predict_proba(x))
 
@@ -167,7 +167,7 @@ def test_ctrl_c_before_the_first_epoch_ends_leaves_a_folder_that_loads(data, tmp
 def scripted(data, metrics: list[dict[str, float]], patience: int | None) -> tuple[History, nn.Module, list[dict]]:
     """Trains with validation metrics that are given beforehand; also the weights after each epoch."""
     x, y, graph = data
-    network = FFNN(5, 2, hidden=(8,))
+    network = FFNNModule(5, 2, hidden=(8,))
     given, kept = iter(metrics), []
     history = train(
         network,
@@ -231,7 +231,7 @@ def test_an_estimator_stops_after_its_patience(data) -> None:
 
 def test_clipped_sgd_takes_a_step_of_rate_times_clip() -> None:
     x = torch.full((4, 3), 50.0)
-    network = FFNN(3, 2, hidden=())
+    network = FFNNModule(3, 2, hidden=())
     before = weights(network)
     loader = EdgeLoader(x, torch.tensor([0, 1, 0, 0]), None)
     train(network, loader, NGMLoss(), epochs=1, optimizer="sgd", learning_rate=0.1, clip=0.25)
@@ -245,7 +245,7 @@ def test_the_clip_of_an_estimator_bounds_its_steps(data) -> None:
     start = NGMClassifier(**settings | {"learning_rate": 1e-30}).fit(x, y, graph=graph)
     steps = []
     for clip in (None, 1e-3):
-        ended = weights(NGMClassifier(**settings, clip=clip).fit(x, y, graph=graph))
+        ended = weights(NGMClassifier(**settings | {"optimizer": Optimizer("sgd", clip=clip)}).fit(x, y, graph=graph))
         steps.append(float(torch.cat([(ended[k] - v).flatten() for k, v in weights(start).items()]).norm()))
     assert steps[1] == pytest.approx(0.01 * 1e-3, rel=1e-2)
     assert steps[0] > steps[1]
@@ -255,7 +255,7 @@ def test_validation_sees_the_network_without_dropout_and_training_with_it(data) 
     x, y, _ = data
     modes: list[bool] = []
 
-    class Watched(FFNN):
+    class Watched(FFNNModule):
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             modes.append(self.training)
             return super().forward(rows)
@@ -273,7 +273,7 @@ def test_clipping_agrees_with_plain_torch(data, clip: float | None) -> None:
     x, y, _ = data
     rows = torch.from_numpy(x[:16]).double()
     with seeded(0):
-        network, plain = (FFNN(5, 2, hidden=(8,)).double() for _ in range(2))
+        network, plain = (FFNNModule(5, 2, hidden=(8,)).double() for _ in range(2))
     plain.load_state_dict(network.state_dict())
     loader = EdgeLoader(rows, y[:16], None, dtype=torch.float64)
     train(network, loader, NGMLoss(scaling="mean"), epochs=5, optimizer="sgd", learning_rate=0.1, clip=clip)
@@ -292,7 +292,7 @@ def test_clipping_agrees_with_plain_torch(data, clip: float | None) -> None:
 def test_bfloat16_stays_close_to_float32_but_is_another_computation(data) -> None:
     x, y, graph = data
     full = NGMClassifier(**SMALL).fit(x, y, graph=graph)
-    short = NGMClassifier(**SMALL, bfloat16=True).fit(x, y, graph=graph)
+    short = NGMClassifier(**SMALL, dtype="bfloat16").fit(x, y, graph=graph)
     assert not same_bits(weights(full), weights(short))
     for name in ("supervised", "ll", "lu", "uu", "total", "h_norm"):
         for one, other in zip(full.history_.epochs, short.history_.epochs, strict=True):
@@ -361,7 +361,7 @@ def test_the_edge_term_that_is_not_finite_is_named() -> None:
 def test_validation_that_is_not_finite_ends_training(data, several: bool, tmp_path: Path) -> None:
     x, y, _ = data
     targets = np.stack([y, 1 - y], axis=1)[:16] if several else y[:16]
-    model = NGMClassifier(hidden=(8,), learning_rate=1e30, validation=[0, 1, 2], folder=tmp_path)
+    model = NGMClassifier(hidden=(8,), learning_rate=1e30, validation=[0, 1, 2])
     with pytest.raises(NonFiniteCostError, match=r"^epoch 0: validation_cost is (nan|inf); lower the learning rate"):
-        model.fit(x[:16], targets)
+        model.fit(x[:16], targets, folder=tmp_path)
     assert not (tmp_path / "weights.safetensors").exists()

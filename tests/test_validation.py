@@ -172,7 +172,7 @@ KINDS = "give a share of the labelled rows (0.2, say), ids of labelled rows, a m
         (0.99, "validation is 0.99 of 30 labelled rows, which leaves none on one side; give node ids"),
         (3, f"validation is 3; {KINDS}"),
         (True, f"validation is True; {KINDS}"),
-        ("0.2", f"validation is '0.2'; {KINDS}"),
+        ("0.2", "validation is '0.2'; give 'auto', a share, ids, a mask, or a pair (x, y)"),
         ([], f"validation is []; {KINDS}"),
         ([0.5], f"validation is [0.5]; {KINDS}"),
         ([True, False], f"validation is [True, False]; {KINDS}"),

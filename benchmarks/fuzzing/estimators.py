@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,8 @@ import ngm
 from fuzzing import values
 from fuzzing.values import odd
 from ngm.estimators.base import NGMEstimator
+from ngm.networks import FFNN, LSTM, CharCNN
+from ngm.parameters import PARAMETERS
 
 N = values.COUNT
 _SMALL = (
@@ -40,16 +43,17 @@ GOOD: dict[str, list[object]] = {
     "input_scaling": ["unit_rows", "standardize", "none", None],
     "epochs": [1, 2],
     "batch_size": [1, 4, 512],
-    "sampling": ["plain", "balanced"],
-    "labels": ["every_batch", "edges"],
+    "sampling": ["plain", "edges", "balanced"],
+    "graph_screen": [True, False],
     "optimizer": ["adam", "adamw", "sgd"],
     "learning_rate": [1e-3, 1e30, 1e-30],
     "weight_decay": [0, 0.1, 1e10],
-    "average": [None, 0.9],
+    "ema_decay": [None, 0.9],
     "clip": [None, 1.0],
-    "bfloat16": [True, False],
-    "dtype": [None, "float32", "float64"],
+    "dtype": [None, "float32", "float64", "bfloat16"],
     "validation": [
+        "auto",
+        None,
         0.5,
         0.1,
         [0, 1],
@@ -64,13 +68,12 @@ GOOD: dict[str, list[object]] = {
     "patience": [None, 1],
     "seed": [0, 1],
     "device": ["cpu", "cuda", "mps", "meta", "nowhere"],
-    "folder": [None, "out", "a/b"],
-    "resume": [False, True],
     "max_words": [20000, 3],
     "thesaurus": [None, "none.dat"],
-    "word_vectors": [None, "none.txt"],
-    "cut": [None, 0.3],
+    "vectors": [None, "none.txt"],
+    "crop": [None, 0.3],
 }
+FOLDER: dict[str, list[object]] = {"folder": [None, "out", "a/b"], "resume": [False, True], "overwrite": [False, True]}
 ROUNDS: dict[str, list[object]] = {"rounds": [1, 2], "confidence": [0.0, 0.5, 1.0], "patience": [None, 1]}
 SELF: dict[str, list[object]] = {
     **ROUNDS,
@@ -108,7 +111,21 @@ def estimator(rng: Random, numbers: bool = False, texts: bool = False) -> NGMEst
         given["network"] = "lstm" if rng.random() < 0.8 else rng.choice(["charcnn", "charcnn-tiny", "word", None])
     elif rng.random() < 0.03:
         given["network"] = rng.choice(["ffn", None, 3, "lstm", lambda i, o: None])
-    return (ngm.NGMRegressor if numbers else ngm.NGMClassifier)(**given)
+    return (ngm.NGMRegressor if numbers else ngm.NGMClassifier)(**_nested(given))
+
+
+def _nested(given: dict[str, object]) -> dict[str, object]:
+    """Settings by flat names with those of the network and the optimizer in their places; others are left out."""
+    known = {of: {n: v for n, v in given.items() if PARAMETERS[n].of == of} for of in ("network", "optimizer")}
+    own: dict[str, object] = {n: v for n, v in given.items() if PARAMETERS[n].of == "estimator"}
+    if known["network"]:
+        kinds: dict[str, type] = {"lstm": LSTM, "charcnn": CharCNN}
+        kind = kinds.get(str(own.get("network")), FFNN)
+        has = {f.name for f in fields(kind)}
+        own["network"] = kind(**{n: v for n, v in known["network"].items() if n in has})
+    if known["optimizer"]:
+        own["optimizer"] = ngm.Optimizer(own.get("optimizer", "adam"), **known["optimizer"])
+    return own
 
 
 def _data(rng: Random, numbers: bool = False) -> tuple[object, object, object]:
@@ -135,9 +152,10 @@ def _network(rng: Random) -> Callable[[], object]:
     )
     again = rng.random() < 0.8
     new, scored = x if again else values.inputs(rng, 3), rng.random() < 0.3
+    into = drawn(rng, FOLDER, rng.choice([0, 0.05, 0.1]))
 
     def call() -> object:
-        made.fit(x, y, graph, weight)
+        made.fit(x, y, graph, weight, **into)
         answers = [made.predict(new), made.transform(new)]
         if not numbers:
             answers.append(made.predict_proba(new))
@@ -176,4 +194,5 @@ def _in_rounds(rng: Random) -> Callable[[], object]:
     x, y, graph = _data(rng)
     truth = rng.choice([None, None, None, y, values.targets(rng)])
     new = x if rng.random() < 0.5 else values.inputs(rng, 3)
-    return lambda: made.fit(x, y, graph, truth).predict(new)
+    into = drawn(rng, FOLDER, rng.choice([0, 0.05, 0.1]))
+    return lambda: made.fit(x, y, graph, truth, **into).predict(new)

@@ -65,17 +65,18 @@ def make(rng: Random, folder: Path) -> Callable[[], object]:
     return rng.choice(uses)(kind)
 
 
-def _estimator(kind: str, folder: object, resume: bool = False) -> NGMEstimator:
+def _estimator(kind: str) -> NGMEstimator:
     if kind == "regressor":
-        return ngm.NGMRegressor(hidden=(4,), epochs=2, folder=folder, validation=0.25, resume=resume)
+        return ngm.NGMRegressor(hidden=(4,), epochs=2, validation=0.25)
     if kind == "texts":
-        return ngm.NGMClassifier(network="lstm", epochs=2, folder=folder, resume=resume)
-    return ngm.NGMClassifier(hidden=(4,), epochs=2, folder=folder, validation=0.25, resume=resume)
+        return ngm.NGMClassifier(network="lstm", epochs=2)
+    return ngm.NGMClassifier(hidden=(4,), epochs=2, validation=0.25)
 
 
 def _fit(kind: str, folder: object, resume: bool = False) -> NGMEstimator:
     x = TEXTS if kind == "texts" else X
-    return _estimator(kind, folder, resume).fit(x, NUMBERS if kind == "regressor" else Y, GRAPH)
+    y = NUMBERS if kind == "regressor" else Y
+    return _estimator(kind).fit(x, y, GRAPH, folder=folder, resume=resume)
 
 
 def _make_templates(folder: Path) -> None:

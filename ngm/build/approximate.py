@@ -210,9 +210,7 @@ def join(space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[in
         )
         # (r, c); torch takes several times as long
         distinct = torch.from_numpy(np.sort(candidates.numpy(), axis=1))
-        distinct[:, 1:] = torch.where(
-            distinct[:, 1:] == distinct[:, :-1], -1, distinct[:, 1:]
-        )
+        distinct[:, 1:] = torch.where(distinct[:, 1:] == distinct[:, :-1], -1, distinct[:, 1:])
         vectors = space.key.index_select(0, distinct.clamp(min=0).view(-1)).view(*distinct.shape, -1)
         return nearest(space, rows, distinct, vectors, list_size)
 

@@ -15,7 +15,7 @@ from ngm.parameters import PARAMETERS
 from ngm.parameters import Parameter as Declared
 
 PANEL = "Settings of the estimator"
-_ELSEWHERE = ("folder", "resume", "overwrite", "word_vectors")  # options of the command, the last as --vectors
+_ELSEWHERE = ("vectors", "size")  # an option of the command; part of the names of networks
 _FIRST = ("network", "recipe", "hidden", "alpha_ll", "alpha_lu", "alpha_uu", "negatives", "margin")
 _NEXT = (
     "epochs",
@@ -27,13 +27,10 @@ _NEXT = (
     "dropout",
     "weight_decay",
     "thesaurus",
-    "cut",
+    "crop",
     "optimizer",
     "distance",
 )
-_SHOWN = {  # where the command's default is not the field's
-    "validation": "0.1; none below 30 labels a class, unless --control or --patience need some",
-}
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", tuple: "whole numbers"}
 
 
@@ -81,12 +78,12 @@ class Setting:
     def option(self) -> Parameter:
         """The option, None where it is not given."""
         declared = self.declared
-        flags = [self.flag]
-        shown: str | bool = _SHOWN.get(self.name, False)
-        if not shown and declared.default is not None and declared.kind is not bool:
+        off = f"/--no-{self.flag.removeprefix('--')}" if declared.default is True else ""  # what is on can be put off
+        shown: str | bool = False
+        if declared.default is not None and declared.kind is not bool:
             default = declared.default
             shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
-        info = typer.Option(*flags, help=escape(declared.text), show_default=shown, rich_help_panel=PANEL)
+        info = typer.Option(f"{self.flag}{off}", help=escape(declared.text), show_default=shown, rich_help_panel=PANEL)
         kind = str if declared.kind in (tuple, dict) else declared.kind
         annotation = Annotated[kind | None, info]  # type: ignore[valid-type]
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

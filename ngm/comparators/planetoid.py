@@ -27,7 +27,7 @@ from torch.nn import functional as F
 
 from ngm.graph import Graph
 from ngm.inputs.walks import random_walks
-from ngm.networks import FFNN
+from ngm.networks import FFNNModule
 from ngm.rows import Inputs, take_rows
 from ngm.targets import encode_classes
 from ngm.training import optimizer_step, seeded
@@ -183,8 +183,8 @@ class _Network(nn.Module):
     def __init__(self, variant: Variant, num_nodes: int, in_features: int, num_classes: int, dimensions: int) -> None:
         super().__init__()
         self.feature_gain = 1.0
-        self.features = None if variant == "graph" else FFNN(in_features, num_classes, hidden=())
-        self.hidden = FFNN(in_features, dimensions, hidden=()) if variant == "inductive" else None
+        self.features = None if variant == "graph" else FFNNModule(in_features, num_classes, hidden=())
+        self.hidden = FFNNModule(in_features, dimensions, hidden=()) if variant == "inductive" else None
         self.table = None if variant == "inductive" else nn.Embedding(num_nodes, dimensions)
         self.embedding = nn.Linear(dimensions, num_classes)
         self.output = nn.Linear(num_classes * (1 if variant == "graph" else 2), num_classes, bias=False)

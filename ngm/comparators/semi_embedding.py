@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from ngm.comparators.linear import TrainingSet, check_numbers, check_training_set, scaled
 from ngm.graph import Graph
-from ngm.networks.ffnn import FFNN
+from ngm.networks.ffnn import FFNNModule
 from ngm.networks.tap import check_layer, tap
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
 from ngm.rows import Inputs, num_rows, take_rows
@@ -99,7 +99,7 @@ class SemiEmbedding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         data = check_training_set(self, x, y, graph, needs_graph=self.alpha > 0)
         pairs = None if self.alpha == 0 or graph is None else PairSampler(graph, self.seed)
         with seeded(self.seed):
-            self.network_ = FFNN(
+            self.network_ = FFNNModule(
                 data.x.shape[1],
                 len(data.classes),
                 hidden=tuple(self.hidden),

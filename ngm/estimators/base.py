@@ -29,12 +29,14 @@ from ngm.estimators.node_recorder import NodeRecorder
 from ngm.estimators.preparation import prepare
 from ngm.estimators.trained_model import TrainedModel
 from ngm.graph import Graph
-from ngm.io.run_folder import Run
+from ngm.io.run_folder import Run, RunTarget
 from ngm.io.run_writer import RunWriter
 from ngm.networks.input_scaling import Table
+from ngm.networks.specifications import TextNetwork
 from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import NGMLoss
-from ngm.recipes.parameters import Parameters, parameters_of
+from ngm.recipes.optimizer import optimizer_of
+from ngm.recipes.parameters import Parameters, network_specification, parameters_of
 from ngm.recipes.problem import HeldOut, Problem
 from ngm.recipes.recipe import Recipe, recipe_for
 from ngm.recipes.settings import check_teachers, resolve
@@ -42,7 +44,7 @@ from ngm.rows import Inputs, Rows, num_rows
 from ngm.sampling import EdgeLoader
 from ngm.targets import TaskName
 from ngm.task import Task
-from ngm.text.readers import Given, Reader, Texts, read_new_texts, read_training_texts, reads_texts
+from ngm.text.readers import Given, Reader, Texts, read_new_texts, read_training_texts
 from ngm.training import Epoch, History, train
 
 Estimator = TypeVar("Estimator", bound="NGMEstimator")
@@ -63,6 +65,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         sample_weight: ArrayLike | None = None,
         on_epoch: Callable[[Epoch], None] | None = None,
         views: Mapping[str, Table] | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
     ) -> NGMEstimator:
         """Trains the network on labelled and unlabelled rows joined by the graph.
 
@@ -75,35 +80,39 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             on_epoch: Called with each epoch's record: cost terms, |h|, validation metric, seconds.
             views: Name -> (n, d) table: further descriptions of the rows (sentence vectors, say) for the teachers of
                 recipe "auto"; prediction does without them.
+            folder: Run folder, written as training goes; a new or an empty one, but for the next two.
+            resume: Go on from the checkpoint in the folder, on the same data and settings; other data is refused.
+            overwrite: Replace a run that is in the folder.
 
         Returns:
             The estimator itself, fitted.
         """
         self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
-        parameters = parameters_of(self)
+        parameters, target = parameters_of(self), RunTarget(folder, resume, overwrite)
+        target.check()
         problem = self._prepare(parameters, x, y, graph, sample_weight, views)
         recipe, loss = self._recipe(parameters), edge_loss(parameters, self.settings_, problem)
         self.network_ = self._make_network(parameters, problem)
         rows = recipe.training_inputs(problem.inputs, getattr(self, "reader_", None))
-        with process_group() as (rank, world), persistence.lock(self.folder, rank):
+        with process_group() as (rank, world), persistence.lock(folder, rank):
             measure_inputs(self.network_, problem.inputs, problem.known, problem.graphs, sample_weight)
             loss.check_graphs(self.network_, [graph.directed for graph in problem.graphs])
             recorder, data = None, {}
-            if self.folder is not None and rank == 0:
-                data = persistence.checked_digests(type(self).__name__, parameters, problem, self._writer.recomputed)
+            if folder is not None and rank == 0:
+                recomputed = self._writer.recomputed
+                data = persistence.checked_digests(type(self).__name__, parameters, target, problem, recomputed)
                 recorder = NodeRecorder(self.network_, problem, self.layer, self.dtype_, self.device, self.seed)
             problem = recipe.prepare_targets(recipe.choose_graphs(problem, self.network_, loss, self.dtype_))
             self.graphs_used_, self.teachers_ = list(problem.graphs_used), problem.teachers
+            loss = edge_loss(parameters, self.settings_, problem)
             loader = self._loader(rows, problem, loss, rank, world)
             warn_of_idle_graph(loader, loss, problem.graphs)
-            # as many steps as with all graphs, without edge terms of those that are not used
-            loss = edge_loss(parameters, self.settings_, problem)
-            with persistence.lock(self.folder, rank, create=True):
+            with persistence.lock(folder, rank, create=True):
                 run = None
-                if self.folder is not None:
+                if folder is not None:
                     writer = self._writer if rank == 0 else None
-                    run = persistence.begin(type(self).__name__, parameters, data, writer)
-                self.history_ = self._train(loader, loss, problem.held_out, run, on_epoch)
+                    run = persistence.begin(type(self).__name__, parameters, target, data, writer)
+                self.history_ = self._train(loader, loss, problem.held_out, run, resume, on_epoch)
                 self._finish(loader, run if rank == 0 else None, recorder)
         if self.history_.stopped == "interrupted":
             raise KeyboardInterrupt  # fitted and saved all the same
@@ -188,7 +197,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_parameters(parameters)
         check_settings(parameters, resolve(parameters, self._any_task))
         inputs = self._read(x, reset=True)
-        self.dtype_ = dtype_of(self.dtype, inputs, self.bfloat16)
+        self.dtype_ = dtype_of(self.dtype, inputs)
         targets = self._read_targets(y, num_rows(inputs))
         self._set_task(targets[0])
         reader = getattr(self, "reader_", None)
@@ -207,7 +216,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.num_validation_, self.num_given_ = len(problem.held_out.y), int(problem.labeled.sum())
         settings = resolve(parameters, problem.task.name, problem.in_features)
         check_teachers(parameters, settings, len(problem.graphs), len(problem.views))
-        scaling = input_scaling_of(self.network, settings.input_scaling, inputs)
+        scaling = input_scaling_of(network_specification(parameters), settings.input_scaling, inputs)
         self.settings_ = replace(settings, input_scaling=scaling)
         return problem
 
@@ -234,7 +243,6 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             sample_weight=problem.sample_weight,
             labeled=problem.labeled,
             sampling=self.sampling,
-            labels=self.labels if self.sampling == "plain" else None,
             negatives=loss.negatives[:count] if count else 0.0,
             dtype=self.dtype_,
             rank=rank,
@@ -247,6 +255,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         loss: NGMLoss,
         held_out: HeldOut,
         run: Run | None,
+        resume: bool,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         task = self._task
@@ -267,22 +276,23 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             evaluate=evaluate if held_out.any else None,
             patience=self.patience,
             run=run,
-            resume=self.resume,
+            resume=resume,
             on_epoch=on_epoch,
         )
 
     def _loop(self) -> partial[History]:
         """The one loop, with this network and the optimizer of the settings."""
+        optimizer = optimizer_of(self.optimizer)
         return partial(
             train,
             self.network_,
             seed=self.seed,
-            optimizer=self.optimizer,
+            optimizer=optimizer.name,
             learning_rate=self.settings_.learning_rate,
             weight_decay=cast(float, self.settings_.weight_decay),
-            clip=self.clip,
-            bfloat16=self.bfloat16,
-            average=self.settings_.average,
+            clip=optimizer.clip,
+            bfloat16=self.dtype == "bfloat16",
+            ema_decay=self.settings_.ema_decay,
         )
 
     def _finish(self, loader: EdgeLoader, run: Run | None, recorder: NodeRecorder | None = None) -> None:
@@ -303,11 +313,12 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if reset:
             for name in _OF_INPUTS:  # of an earlier fit
                 self.__dict__.pop(name, None)
-        if not reads_texts(self.network):
-            return check_features(self, x, self.network, reset)
+        network = network_specification(self)
+        if not isinstance(network, TextNetwork):
+            return check_features(self, x, network, reset)
         if not reset:
             return read_new_texts(self.reader_, x)
-        texts, reader = read_training_texts(str(self.network), x, self.max_words, self.word_vectors)
+        texts, reader = read_training_texts(network.name, x, network.reader, network.vectors)
         self.reader_: Reader = reader
         if reader.vocabulary is not None:
             self.vocabulary_ = reader.vocabulary

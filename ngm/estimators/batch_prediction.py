@@ -7,8 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ngm.rows import Inputs, move_rows, num_rows, take_rows
-from ngm.text.readers import Texts
+from ngm.rows import Inputs, move_rows, num_rows, row_batches, take_rows
 
 PREDICTED_AT_ONCE = 8192  # rows
 
@@ -29,11 +28,8 @@ def in_batches(
         device: Where the network is.
         only: (b,) numbers of the rows wanted; all of them where None.
     """
-    if only is not None and isinstance(inputs, Texts):
-        inputs, only = inputs.take(only), None
-    every = torch.arange(num_rows(inputs)) if only is None else only
-    ids = inputs.pieces() if isinstance(inputs, Texts) else torch.split(every, PREDICTED_AT_ONCE)
+    nodes = torch.arange(num_rows(inputs)) if only is None else only
+    batches = row_batches(inputs, nodes, PREDICTED_AT_ONCE)
     with torch.inference_mode():
-        parts = [read(move_rows(take_rows(inputs, part, dtype), device)).cpu() for part in ids]
-    found = torch.cat(parts)
-    return found[torch.argsort(torch.cat(ids))] if isinstance(inputs, Texts) else found
+        parts = [read(move_rows(take_rows(inputs, nodes[batch], dtype), device)).cpu() for batch in batches]
+    return torch.cat(parts)[torch.argsort(torch.cat(batches))]

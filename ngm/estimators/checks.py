@@ -13,21 +13,20 @@ import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ngm._arguments import as_path, flag, short_repr
+from ngm._arguments import flag, short_repr
 from ngm._input_checks import as_dense, check_finite, check_names, check_parts, is_array_like
 from ngm.graph import Graph
-from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
+from ngm.networks.specifications import FFNN, HIDDEN, Network, TextNetwork, network_of
 from ngm.objective import NGMLoss
 from ngm.parameters import PARAMETERS
-from ngm.recipes.parameters import Network, Parameters
+from ngm.recipes.optimizer import optimizer_of
+from ngm.recipes.parameters import Parameters
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, check_rows
 from ngm.sampling import EdgeLoader
-from ngm.text.readers import Given, reads_texts, refuse_texts
+from ngm.text.readers import Given, refuse_texts
 from ngm.text.thesaurus import Thesaurus
 from ngm.text.word_vectors import WordVectors
-
-_FOR_FFNN = ("input_dropout", "input_scaling")
 
 
 def check_device(device: str) -> None:
@@ -40,38 +39,39 @@ def check_device(device: str) -> None:
 
 def check_parameters(parameters: Parameters) -> None:
     """Refuses settings that are out of the range, or none of the words, that `ngm.parameters` declares."""
+    PARAMETERS["network"].check("network", parameters.network)
+    PARAMETERS["optimizer"].check("optimizer", parameters.optimizer)
+    settings: dict[str, object] = {name: getattr(parameters, name) for name in vars(parameters)}
+    settings |= network_of(parameters.network).settings() | optimizer_of(parameters.optimizer).get_params()
     for name, parameter in PARAMETERS.items():
-        value = getattr(parameters, name)
+        if name not in settings or name in ("network", "optimizer", "hidden"):
+            continue
+        value = settings[name]
         parameter.check(name, value)
         if parameter.kind is bool:
             flag(name, value)
     _check_hidden(parameters.hidden)
+    network = network_of(parameters.network)
+    if isinstance(network, FFNN) and network.hidden is not None:
+        _check_hidden(network.hidden)
+        if tuple(parameters.hidden) not in (HIDDEN, tuple(network.hidden)):
+            raise ValueError(
+                f"hidden is {tuple(parameters.hidden)}, and that of the network is {tuple(network.hidden)}; set one"
+            )
 
 
 def check_settings(parameters: Parameters, settings: Settings) -> None:
     """Refuses settings that do not go together, or that this machine cannot do."""
     if parameters.margin is not None and settings.negatives == 0:
         raise ValueError(f"margin is {parameters.margin}, but there are no pairs to hold apart; set negatives= as well")
-    for name in ("dropout", "input_dropout", "input_scaling"):
-        if callable(parameters.network) and getattr(parameters, name) is not None:
-            raise ValueError(f"{name} is set, but it is for network 'ffnn'; build it into your own network")
     check_device(parameters.device)
     _check_text_settings(parameters, teachers=settings.recipe != "paper")
     if parameters.patience is not None and parameters.validation is None:
         raise ValueError(f"patience is {parameters.patience}, but nothing is validated on; patience needs validation=")
-    if parameters.sampling == "balanced" and parameters.labels != "every_batch":
+    if isinstance(parameters.validation, str) and parameters.validation != "auto":
         raise ValueError(
-            f"labels is {parameters.labels!r}, but sampling is 'balanced', which draws labelled rows by class; leave "
-            "labels out, or set sampling='plain'"
+            f"validation is {parameters.validation!r}; give 'auto', a share, ids, a mask, or a pair (x, y)"
         )
-    if parameters.folder is not None:
-        as_path("folder", parameters.folder)
-    if parameters.resume and parameters.folder is None:
-        raise ValueError("resume is True, but no folder is given to resume from; set folder=")
-    if parameters.overwrite and parameters.folder is None:
-        raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
-    if parameters.resume and parameters.overwrite:
-        raise ValueError("resume and overwrite are both True; choose whether to go on with the run or to replace it")
 
 
 def _check_text_settings(parameters: Parameters, teachers: bool) -> None:
@@ -81,27 +81,20 @@ def _check_text_settings(parameters: Parameters, teachers: bool) -> None:
         parameters: As given.
         teachers: Whether the recipe has teachers, which read word vectors.
     """
-    network, texts = parameters.network, reads_texts(parameters.network)
-    if parameters.max_words != Parameters.max_words and network not in WORD_NETWORKS:
-        raise ValueError(f"max_words is {parameters.max_words}, but it is for network 'lstm'; leave it out")
-    if parameters.cut is not None and not texts:
-        raise ValueError(f"cut is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
-    for name, kind in (("word_vectors", WordVectors), ("thesaurus", Thesaurus)):
-        value = getattr(parameters, name)
+    network = network_of(parameters.network)
+    if not isinstance(network, TextNetwork):
+        return
+    for name, kind in (("vectors", WordVectors), ("thesaurus", Thesaurus)):
+        value = getattr(network, name)
         if value is not None and not isinstance(value, str | Path | kind):
             raise ValueError(f"{name} is a {type(value).__name__}; give a file or a {kind.__name__}")
-        if value is not None and not texts:
-            raise ValueError(f"{name} is set, but it is for networks that read texts: {', '.join(TEXT_NETWORKS)}")
-    if texts and parameters.word_vectors is not None and not teachers and network not in WORD_NETWORKS:
+    if network.vectors is not None and not teachers and network.reads != "words":
         raise ValueError(
-            f"word_vectors is set, but network {network!r} reads characters; set network='lstm', or recipe='auto', "
-            "whose teachers read them"
+            f"vectors is set, but network {network.name!r} reads characters; use network LSTM, or recipe='auto', whose "
+            "teachers read them"
         )
-    given = [name for name in _FOR_FFNN if getattr(parameters, name) is not None]
-    if texts and tuple(parameters.hidden) != Parameters.hidden:
-        given.append("hidden")
-    if texts and given:
-        raise ValueError(f"{given[0]} is set, but it is for network 'ffnn'; leave it out with network {network!r}")
+    if tuple(parameters.hidden) != HIDDEN:
+        raise ValueError(f"hidden is set, but it is for network 'ffnn'; leave it out with network {network.name!r}")
 
 
 def _check_hidden(hidden: object) -> None:
@@ -120,11 +113,12 @@ def check_features(record: BaseEstimator, x: Given, network: Network, reset: boo
         network: What is to take the rows; not one that reads texts.
         reset: True in `fit`, False in `predict`.
     """
-    refuse_texts(network, x)
+    custom = network.reads == "any"
+    refuse_texts(network.name, custom, x)
     raw = as_dense(x)
     if not is_array_like(raw):
-        if not reset and isinstance(x, Mapping) and not callable(network):
-            raise ValueError(f"x is {short_repr(x)}, and network {network!r} takes a table of numbers; give one")
+        if not reset and isinstance(x, Mapping) and not custom:
+            raise ValueError(f"x is {short_repr(x)}, and network {network.name!r} takes a table of numbers; give one")
         check_rows(cast(Inputs, x))
         check_parts(cast(Inputs, x))
         return cast(Inputs, raw)
@@ -134,9 +128,9 @@ def check_features(record: BaseEstimator, x: Given, network: Network, reset: boo
         raw,
         reset=reset,
         accept_sparse="csr",
-        dtype=[np.float32, np.float64, np.float16] if not callable(network) else None,
+        dtype=[np.float32, np.float64, np.float16] if not custom else None,
         ensure_all_finite=False,
-        allow_nd=callable(network),
+        allow_nd=custom,
     )
     check_finite(checked)
     return cast(Inputs, checked)

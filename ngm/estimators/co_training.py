@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ngm._arguments import check_declared
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.iterative_base import Arrays, InRounds, RoundTargets
-from ngm.estimators.training_rounds import Known, Round, as_targets, check_rounds, known_classes, one_hot, propagated
+from ngm.estimators.training_rounds import Known, as_targets, one_hot, propagated
 from ngm.graph import Graph
+from ngm.method_parameters import CO_TRAINING
+from ngm.parameters import documented
 from ngm.propagation.label_propagation import LabelPropagation
-from ngm.text.readers import Given
 
 
+@documented(CO_TRAINING)
 @dataclass(eq=False, repr=False)
 class CoTraining(InRounds):
     """Label propagation teaches the network, whose predictions are the prior of the next propagation.
@@ -29,16 +30,10 @@ class CoTraining(InRounds):
 
     Args:
         estimator: Classifier whose `fit` takes soft labels and a graph; a fresh copy is trained every round. Its
-            `validation` rows are scored every round and not trained on with their true labels. Its `folder` gets every
-            finished round, and what is kept in the end; with `resume`, an interrupted training goes on there to the
-            same bits.
+            `validation` rows are scored every round and not trained on with their true labels.
         propagation: Label propagation of the rounds after the first, with the network as its prior; None for clamped
             seeds, mu2 = 0.5 and mu3 = 1. The first round has its settings and no prior.
-        rounds: Trainings.
-        temperature: Targets are raised to 1 / temperature and scaled to add up to 1: 1 keeps them as they are, below 1
-            sharpens them, 0 takes the most likely class. Flat targets leave attraction alone, and h may collapse.
-        confidence: Nodes whose likeliest class has less than this are left unlabelled.
-        patience: Rounds without improvement on validation after which to stop.
+        {settings}
 
     Attributes:
         estimator_: The estimator of the best round on validation, or of the last where there is none.
@@ -56,39 +51,10 @@ class CoTraining(InRounds):
     confidence: float = 0.0
     patience: int | None = None
 
-    def fit(
-        self,
-        x: Given,
-        y: ArrayLike,
-        graph: Graph | None = None,
-        truth: ArrayLike | None = None,
-        on_round: Callable[[Round], None] | None = None,
-    ) -> CoTraining:
-        """Trains in rounds.
-
-        Args:
-            x: Inputs or texts, a row per node.
-            y: (n,) classes, -1, None or NaN = unlabelled.
-            graph: Graph over the rows.
-            truth: (n,) true classes where known; only for `history_`, never for training.
-            on_round: Called with each round's record.
-        """
-        self._check()
-        check_rounds(self.estimator, graph, self.patience)
+    def _check(self, graph: Graph | None) -> None:
+        check_declared(self, CO_TRAINING)
         if graph is None:
             raise ValueError("co-training propagates labels over a graph; give graph=")
-        self._train(x, known_classes(self.estimator, x, y, truth), graph, on_round)
-        return self
-
-    def _check(self) -> None:
-        for name in ("rounds", "patience"):
-            value = getattr(self, name)
-            if not (value is None and name == "patience") and (not isinstance(value, Integral) or int(value) < 1):
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-        if not isinstance(self.temperature, Real) or not 0 <= float(self.temperature) < float("inf"):
-            raise ValueError(f"temperature is {self.temperature!r}; it must be at least 0, and 1 changes nothing")
-        if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
-            raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
 
     @property
     def _num_trainings(self) -> int:

@@ -9,11 +9,12 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from ngm.estimators.base import NGMEstimator
-from ngm.estimators.validation import chosen_rows, is_pair
-from ngm.networks import WORD_NETWORKS
+from ngm.estimators.validation import automatic_share, chosen_rows, is_pair
+from ngm.networks.specifications import Network
+from ngm.recipes.optimizer import Optimizer, optimizer_of
+from ngm.recipes.parameters import NetworkFunction, network_specification
 from ngm.targets import as_array
 from ngm.task import read_classes, read_numbers
-from ngm.text.readers import reads_texts
 
 Estimator = TypeVar("Estimator", bound=NGMEstimator)
 
@@ -43,7 +44,7 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
     check_is_fitted(model)
     if not hasattr(model, "steps_per_epoch_"):
         raise ValueError("the model was loaded, and its steps are not kept; give one that was just fitted")
-    used = model.settings_
+    used, optimizer = model.settings_, optimizer_of(model.optimizer)
     longer = max(model.steps_per_epoch_ / -(-_labeled(model, y) // used.batch_size), 1.0)
     plain = clone(model).set_params(
         recipe="paper",
@@ -53,26 +54,32 @@ def without_graph(model: Estimator, y: ArrayLike) -> Estimator:
         negatives=None,
         margin=None,
         learning_rate=used.learning_rate,
-        weight_decay=used.weight_decay,
-        average=used.average,
-        cut=used.cut if reads_texts(model.network) else model.cut,
+        optimizer=Optimizer(optimizer.name, used.weight_decay, used.ema_decay, optimizer.clip),
+        network=_same_network(model),
         epochs=round(cast(int, used.epochs) * longer),
         patience=None if model.patience is None else round(model.patience * longer),
-        word_vectors=model.word_vectors if model.network in WORD_NETWORKS else None,
-        folder=None,
-        resume=False,
-        overwrite=False,
     )
-    if model.network == "ffnn":
-        plain.set_params(dropout=used.dropout, input_dropout=used.input_dropout, input_scaling=used.input_scaling)
     return cast(Estimator, plain)
+
+
+def _same_network(model: NGMEstimator) -> Network | NetworkFunction:
+    """The network with the settings that the recipe gave it, without word vectors that only teachers read."""
+    network = network_specification(model)
+    if not network.settings():
+        return cast(NetworkFunction, model.network)
+    completed = network.completed(vars(model.settings_))
+    if network.reads == "characters":
+        completed.set_params(vectors=None)
+    return completed
 
 
 def _labeled(model: NGMEstimator, y: ArrayLike) -> int:
     """How many rows have a label that is trained on: all that have one but the validation rows."""
     read = read_numbers if is_regressor(model) else read_classes
-    _, targets, labeled = read(y, len(as_array(y)))
+    task, targets, labeled = read(y, len(as_array(y)))
     count, wanted = int(labeled.sum()), model.validation
+    if isinstance(wanted, str):
+        wanted = automatic_share(labeled, task.out_features, task.name == "numbers", model.patience is not None)
     if wanted is None or is_pair(wanted):
         return max(count, 1)
     return max(count - len(chosen_rows(cast(float, wanted), targets, labeled, model.seed)), 1)

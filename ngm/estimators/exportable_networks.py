@@ -12,23 +12,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.networks.charcnn import CharCNN
+from ngm.networks.charcnn import CharCNNModule
 from ngm.networks.first_layer import FirstLayer
-from ngm.networks.lstm import LSTM
+from ngm.networks.lstm import LSTMModule
 
 
 def exportable(network: nn.Module) -> nn.Module:
     """A copy of the network, on the CPU, that `torch.export` can follow; one's own network as it is."""
     own = copy.deepcopy(network).cpu().eval().requires_grad_(False)
-    if isinstance(own, CharCNN):
+    if isinstance(own, CharCNNModule):
         return _Characters(own)
-    return _Words(own) if isinstance(own, LSTM) else own
+    return _Words(own) if isinstance(own, LSTMModule) else own
 
 
 class _Characters(nn.Module):
     """`CharCNN`, all texts of a batch as far as the longest goes: (b, L) codes -> (b, out_features)."""
 
-    def __init__(self, own: CharCNN) -> None:
+    def __init__(self, own: CharCNNModule) -> None:
         super().__init__()
         own.first = _OneHot(own.first)  # type: ignore[assignment]
         self.own = own
@@ -62,7 +62,7 @@ class _OneHot(nn.Module):
 class _Words(nn.Module):
     """`LSTM` through padded texts, padding included; h is the state at the last real token, before any padding."""
 
-    def __init__(self, own: LSTM) -> None:
+    def __init__(self, own: LSTMModule) -> None:
         super().__init__()
         self.own = own
 

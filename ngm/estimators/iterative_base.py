@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,18 +23,21 @@ from ngm.estimators.training_rounds import (
     Round,
     Targets,
     best_round,
+    check_rounds,
     fresh,
+    known_classes,
     measured_round,
     set_names,
     write_rounds,
 )
 from ngm.graph import Graph
 from ngm.io.locks import folder_lock
-from ngm.io.run_folder import JSON, Run
+from ngm.io.run_folder import JSON, Run, RunTarget
 from ngm.targets import labeled_accuracy
 from ngm.text.readers import Given
 
 Arrays = Mapping[str, NDArray[np.generic]]
+Method = TypeVar("Method", bound="InRounds")
 ALL_DONE = "all rounds done"
 
 
@@ -58,6 +61,35 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
 
     estimator: NGMClassifier
     patience: int | None
+
+    def fit(
+        self: Method,
+        x: Given,
+        y: ArrayLike,
+        graph: Graph | None = None,
+        truth: ArrayLike | None = None,
+        on_round: Callable[[Round], None] | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> Method:
+        """Trains in rounds.
+
+        Args:
+            x: Inputs or texts, a row per node.
+            y: (n,) classes, -1, None or NaN = unlabelled.
+            graph: Graph over the rows.
+            truth: (n,) true classes where known; only for `history_`, never for training.
+            on_round: Called with each round's record.
+            folder: Run folder, which gets every finished round and, in the end, the best one.
+            resume: Go on with an interrupted training in the folder, to the same bits.
+            overwrite: Replace a run that is in the folder.
+        """
+        target = RunTarget(folder, resume, overwrite)
+        self._check(graph)
+        check_rounds(self.estimator, graph, self.patience, target)
+        self._train(x, known_classes(self.estimator, x, y, truth, self.patience), graph, target, on_round)
+        return self
 
     def predict(self, x: Given) -> NDArray[np.generic]:
         """Classes (n,), by the network alone."""
@@ -94,6 +126,10 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
 
     # What the methods fill in
 
+    @abstractmethod
+    def _check(self, graph: Graph | None) -> None:
+        """Refuses settings that cannot be."""
+
     @property
     @abstractmethod
     def _num_trainings(self) -> int:
@@ -122,17 +158,24 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
 
     # The loop
 
-    def _train(self, x: Given, known: Known, graph: Graph | None, on_round: Callable[[Round], None] | None) -> None:
-        """Trains round after round, from where an interrupted training was if the estimator is to resume."""
+    def _train(
+        self,
+        x: Given,
+        known: Known,
+        graph: Graph | None,
+        target: RunTarget,
+        on_round: Callable[[Round], None] | None,
+    ) -> None:
+        """Trains round after round, from where an interrupted training was if it is to be resumed."""
         self.history_: list[Round] = []
         self.classes_, self.stopped_ = known.classes, ALL_DONE
         for name in ("estimator_", "best_round_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        folder = getattr(self.estimator, "folder", None)
+        folder = target.folder
         with process_group() as (rank, _):
             try:
                 with nullcontext() if folder is None or rank else folder_lock(folder, create=True):
-                    files = RoundFiles(self.estimator, self._settings_as_json(), known, graph)
+                    files = RoundFiles(self.estimator, target, self._settings_as_json(), known, graph)
                     progress = self._start(known, graph, files)
                     while progress.stopped is None:
                         progress = self._one_round(x, known, graph, progress, files)
@@ -163,8 +206,12 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
         """Trains a round and writes what came of it; where to go on from there, the same on every rank."""
         number, arrays = len(progress.history), progress.arrays
         chosen = self._round_targets(arrays, known)
-        fitted = fresh(self.estimator, chosen.targets, known, files.folder_of(number))
-        fitted.fit(known.x, chosen.targets, graph=graph)
+        fitted = fresh(self.estimator, chosen.targets, known)
+        folder = files.folder_of(number)
+        if folder is None:
+            fitted.fit(known.x, chosen.targets, graph=graph)
+        else:  # goes on from where the round was
+            fitted.fit(known.x, chosen.targets, graph=graph, folder=folder, resume=True)
         history = [*progress.history, measured_round(number, fitted, chosen.labels, chosen.added, known)]
         set_names(fitted, known)
         stopped = self._stopped(history)
@@ -204,5 +251,5 @@ def _as_json(value: object) -> JSON:
 def _how_to_go_on(done: int, folder: object) -> str:
     kept = f"{done} finished round{'' if done == 1 else 's'}"
     if folder is None:
-        return f"interrupted after {kept}; set folder= and resume=True on the estimator to be able to go on after that"
-    return f"interrupted after {kept}, kept in {folder}; to go on, fit again with resume=True on the estimator"
+        return f"interrupted after {kept}; fit with folder= to be able to go on after that"
+    return f"interrupted after {kept}, kept in {folder}; to go on, fit again with resume=True"

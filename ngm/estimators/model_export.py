@@ -31,7 +31,7 @@ from ngm.estimators.exportable_networks import exportable
 from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import file_written_whole
 from ngm.io.run_folder import JSON
-from ngm.networks.charcnn import CharCNN
+from ngm.networks.charcnn import CharCNNModule
 from ngm.rows import Inputs, Rows, num_rows, take_rows
 from ngm.task import ClassTask, NumberTask, Task
 from ngm.text.characters import ALPHABET
@@ -257,7 +257,7 @@ def _made_up(model: TrainedModel) -> Iterator[Rows]:
         return
     words = model.reader.vocabulary
     kind, most = (torch.uint8, len(ALPHABET) + 1) if words is None else (torch.int32, len(words))
-    longest = model.network.length if isinstance(model.network, CharCNN) else LENGTH
+    longest = model.network.length if isinstance(model.network, CharCNNModule) else LENGTH
     for count, length in ((5, 60), (1, 1), (2, longest)):
         rows = torch.randint(1, most, (count, length), generator=draw).to(kind)
         rows[0, length // 2 + 1 :] = 0  # a text that ends early

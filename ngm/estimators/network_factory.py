@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from ngm._node_targets import node_weights
 from ngm._processor import check_bfloat16
-from ngm.choices import ScalingName
+from ngm.choices import Precision, ScalingName
 from ngm.graph import Graph
-from ngm.networks import NETWORKS
 from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
+from ngm.networks.specifications import Network, TextNetwork
 from ngm.parameters import PARAMETERS
-from ngm.recipes.parameters import Network, Parameters
+from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.readers import Reader
@@ -44,28 +44,18 @@ def make_network(
         reader: Reads the texts that it takes; None for a network that takes numbers.
         vectors: What a network of words starts from.
     """
-    network, (in_features, out_features) = parameters.network, widths
-    PARAMETERS["network"].check("network", network)
+    network = network_specification(parameters).completed(vars(settings))
     with seeded(parameters.seed):
-        if callable(network):
-            made = _own(network, in_features, out_features)
-        elif reader is not None:
-            made = _of_texts(network, out_features, settings.dropout, reader, vectors, parameters.seed)
+        if isinstance(network, TextNetwork) and reader is not None:
+            made = network.for_texts(reader, widths[1], vectors, parameters.seed)
         else:
-            made = NETWORKS[network](
-                in_features,
-                out_features,
-                hidden=tuple(parameters.hidden),
-                dropout=settings.dropout,
-                input_dropout=settings.input_dropout,
-                input_scaling=settings.input_scaling or "none",
-            )
+            made = network(*widths)
     return made.to(parameters.device, dtype)
 
 
 def input_scaling_of(network: Network, wanted: ScalingName | None, inputs: Inputs) -> ScalingName:
-    """How the network is to scale rows of x: as set, else by the kind of x; networks of one's own see x as it is."""
-    if network != "ffnn" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
+    """How the network is to scale rows of x: as set, else by the kind of x; custom networks see x as it is."""
+    if network.reads != "numbers" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
         return "none"
     return choose_input_scaling(cast(Table, inputs)) if wanted is None else wanted
 
@@ -132,38 +122,13 @@ def try_network(
         )
 
 
-def dtype_of(wanted: str | None, inputs: Inputs, bfloat16: bool) -> torch.dtype:
-    """As asked for; else as x is, if that is float64, and float32 for everything else."""
-    PARAMETERS["dtype"].check("dtype", wanted)
-    double = (wanted or str(getattr(inputs, "dtype", ""))) == "float64"
-    if double and bfloat16:
-        raise ValueError("bfloat16 is True, but float64 is never shortened to it; set dtype='float32'")
-    if bfloat16:
+def dtype_of(precision: Precision | None, inputs: Inputs) -> torch.dtype:
+    """Of the weights: as set, float32 for bfloat16; else float64 where x is float64, and float32 for all else."""
+    PARAMETERS["dtype"].check("dtype", precision)
+    if precision == "bfloat16":
         check_bfloat16()
+    double = (precision or str(getattr(inputs, "dtype", ""))) == "float64"
     return torch.float64 if double else torch.float32
-
-
-def _own(network: Callable[[int, int], nn.Module], in_features: int, out_features: int) -> nn.Module:
-    if isinstance(network, nn.Module):
-        raise ValueError(
-            f"network is a {type(network).__name__} that is made already; give a function "
-            "(in_features, out_features) -> nn.Module, so that every fit starts afresh"
-        )
-    made = network(in_features, out_features)
-    if not isinstance(made, nn.Module):
-        raise ValueError(f"network(in_features, out_features) returned a {type(made).__name__}; return an nn.Module")
-    return made
-
-
-def _of_texts(
-    network: str, out_features: int, dropout: float | None, reader: Reader, vectors: WordVectors | None, seed: int
-) -> nn.Module:
-    """Where dropout is None, the network's own is taken."""
-    kind, given = NETWORKS[network], {} if dropout is None else {"dropout": dropout}
-    if reader.vocabulary is None:
-        return kind(out_features, **given)
-    table = None if vectors is None else reader.vocabulary.vectors(vectors, seed=seed)[0]
-    return kind(len(reader.vocabulary), out_features, width=reader.width, vectors=table, **given)
 
 
 def _shape(values: Tensor) -> str:

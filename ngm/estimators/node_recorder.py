@@ -12,7 +12,6 @@ from ngm.io.node_records import LABELED, MOST, UNLABELED, VALIDATION, NodeRecord
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
 from ngm.recipes.problem import Problem
 from ngm.rows import Rows, num_rows
-from ngm.text.readers import Texts
 
 MIN_VALIDATION = 1_000  # validation rows given apart that are recorded, however many nodes are
 
@@ -100,12 +99,12 @@ class NodeRecorder:
         return both[:, :width].numpy(), both[:, width:]
 
     def _texts(self) -> NDArray[np.object_] | None:
-        inputs, held_out = self.problem.inputs, self.problem.held_out
-        if not isinstance(inputs, Texts):
+        inputs, held_out = self.problem.texts, self.problem.held_out.texts
+        if inputs is None:
             return None
         texts = [inputs.strings[node] for node in self.nodes.tolist()]
-        if isinstance(held_out.x, Texts):
-            texts += [held_out.x.strings[row] for row in self.apart.tolist()]
+        if held_out is not None:
+            texts += [held_out.strings[row] for row in self.apart.tolist()]
         return np.array([shortened(text) for text in texts], dtype=object)
 
 

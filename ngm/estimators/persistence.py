@@ -18,43 +18,44 @@ from ngm.estimators.network_factory import make_network
 from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import remove_all_leftovers
 from ngm.io.locks import folder_lock
-from ngm.io.run_folder import JSON, Run, TrainedRun
+from ngm.io.run_folder import JSON, Run, RunTarget, TrainedRun
 from ngm.io.run_writer import RunWriter
-from ngm.recipes.parameters import Parameters
+from ngm.parameters import PARAMETERS, renamed_settings
+from ngm.recipes.parameters import Parameters, flat_settings, network_specification, parameters_from_flat
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings, resolve
 from ngm.recipes.stacking import TeacherReport
 from ngm.task import Task
-from ngm.text.readers import Reader, reads_texts
+from ngm.text.readers import Reader
 from ngm.training import History, load_into
 
 _WIDEST = 2**31  # columns, classes; more is damage
-_NOT_KEPT, _IN_MEMORY = ("word_vectors", "thesaurus"), "in memory: "
+_NOT_KEPT, _IN_MEMORY = ("vectors", "thesaurus"), "in memory: "
 _COUNTS = {"labeled": "num_labeled", "labeled_given": "num_given", "validation_rows": "num_validation"}
-_MAY_CHANGE = ("epochs", "patience", "folder", "resume", "device")  # between an interrupted run and its resumption
-_OF_ONE_CALL = ("overwrite",)  # no part of a run: who loads it has not been allowed anything
+_MAY_CHANGE = ("epochs", "patience", "device")  # between an interrupted run and its resumption
 
 
 def check_folder(
-    estimator: str, parameters: Parameters, data: Mapping[str, JSON] | None = None
+    estimator: str, parameters: Parameters, target: RunTarget, data: Mapping[str, JSON] | None = None
 ) -> dict[str, JSON] | None:
     """Refuses a folder with a run in it that may be neither replaced nor gone on with; nothing is written.
 
     Args:
         estimator: Name of the class that is to train.
-        parameters: `folder`, `resume` and `overwrite` say what is wanted.
+        parameters: Its settings.
+        target: The folder, and what may become of a run in it.
         data: Digests of what it is to be trained on, to compare with those of the run to go on with; None: not yet.
 
     Returns:
         `config.json` of the run to go on with; None for a new run.
     """
-    folder = as_path("folder", parameters.folder)
-    if not parameters.resume or not (folder / "config.json").exists():
-        Run.check(folder, parameters.overwrite, resumable=True)
+    folder = as_path("folder", target.folder)
+    if not target.resume or not (folder / "config.json").exists():
+        Run.check(folder, target.overwrite, resumable=True)
         return None
     run = Run.open(folder)
     config = run.read("config.json", ("estimator", "settings"))
-    before = {"estimator": config["estimator"], **cast("dict[str, JSON]", config["settings"])}
+    before = {"estimator": config["estimator"], **renamed_settings(cast("dict[str, JSON]", config["settings"]))}
     _check_same(before, {"estimator": estimator, **settings_as_json(parameters)}, folder)
     if run.is_trained and not run.checkpoint.exists():
         raise ValueError(
@@ -72,46 +73,50 @@ def lock(folder: str | Path | None, rank: int, create: bool = False) -> Abstract
 
 
 def checked_digests(
-    estimator: str, parameters: Parameters, problem: Problem, recomputed: Collection[str] = ()
+    estimator: str, parameters: Parameters, target: RunTarget, problem: Problem, recomputed: Collection[str] = ()
 ) -> dict[str, JSON]:
     """What tells the data from other data; refuses it if the folder is of other data, or not to be replaced.
 
     Args:
         estimator: Name of the class that is to train.
-        parameters: Have the folder.
+        parameters: Its settings.
+        target: The folder, and what may become of a run in it.
         problem: What it is to be trained on.
         recomputed: Parts of the data that the caller made from others; see `data_digests`.
     """
-    check_folder(estimator, parameters)  # before anything is read
+    check_folder(estimator, parameters, target)  # before anything is read
     data = data_digests(
         problem.inputs,
         (problem.targets[problem.known], problem.known, getattr(problem.task, "classes", None)),
         problem.held_out,
         problem.sample_weight,
         problem.graphs,
-        parameters.thesaurus,
+        getattr(network_specification(parameters), "thesaurus", None),
         recomputed,
         problem.views,
     )
-    check_folder(estimator, parameters, data)
+    check_folder(estimator, parameters, target, data)
     return data
 
 
-def begin(estimator: str, parameters: Parameters, data: Mapping[str, JSON], writer: RunWriter | None) -> Run:
+def begin(
+    estimator: str, parameters: Parameters, target: RunTarget, data: Mapping[str, JSON], writer: RunWriter | None
+) -> Run:
     """Opens the run folder: a new run, or the one to resume, whose settings and data must be the same.
 
     Args:
         estimator: Name of the class that is to train.
-        parameters: `folder`, `resume` and `overwrite` say what to open.
+        parameters: Its settings.
+        target: The folder to open, and what may become of a run in it.
         data: Digests of what it is to be trained on.
         writer: Owns the folder; None in processes that do not write.
     """
-    run = Run(as_path("folder", parameters.folder))
+    run = Run(as_path("folder", target.folder))
     if writer is None:
         return run
-    config = check_folder(estimator, parameters, data)
+    config = check_folder(estimator, parameters, target, data)
     if config is None:
-        Run.create(run.folder, parameters.overwrite, resumable=True)
+        Run.create(run.folder, target.overwrite, resumable=True)
     remove_all_leftovers(run.folder)
     writer.begin(run, estimator, settings_as_json(parameters), data, earlier=config)
     return run
@@ -200,11 +205,12 @@ def _parts_from_json(
     """Takes back what `_model_as_json` wrote of task, texts and settings."""
     try:
         task = read_task(content)
-        texts = reads_texts(parameters.network)
-        reader = Reader.from_json(str(parameters.network), content["text"]) if texts else None
+        network = network_specification(parameters)
+        of_words = network.reads == "words"
+        reader = Reader.from_json(network.name, content["text"], of_words) if network.reads_texts else None
         used = cast("dict[str, JSON] | None", content.get("settings"))  # as they were, whatever the recipe says now
         resolved = resolve(parameters, "numbers" if task.name == "numbers" else "classes")
-        settings = {"recipe": resolved.recipe, **_renamed(used or {})}  # folders of before have no recipe there
+        settings = {"recipe": resolved.recipe, **_renamed_in_model(used or {})}  # older folders have no recipe there
         return task, reader, resolved if used is None else Settings(**settings)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged ({error} is wrong or not there); train again") from None
@@ -251,14 +257,14 @@ def _score(value: float) -> float | None:
 
 
 def settings_as_json(parameters: Parameters) -> dict[str, JSON]:
-    """The settings as given; a function is noted by its name, a validation pair by its sizes.
+    """The settings as given, those of network and optimizer among them; a function is noted by its name.
 
     Word vectors and a thesaurus are noted by their files, those in memory by their sizes: prediction needs neither.
     """
-    names = [field.name for field in fields(Parameters) if field.name not in _OF_ONE_CALL]
-    settings = {name: _as_json(getattr(parameters, name)) for name in names}
+    flat = flat_settings(parameters)
+    settings = {name: _as_json(value) for name, value in flat.items()}
     for name in _NOT_KEPT:
-        value = getattr(parameters, name)
+        value = flat.get(name)
         if value is not None and not isinstance(value, str | Path):
             settings[name] = f"{_IN_MEMORY}{value}"
     return settings
@@ -280,12 +286,10 @@ def _as_json(value: object) -> JSON:
     return f"given as {type(value).__name__}"
 
 
-def _renamed(settings: Mapping[str, JSON]) -> dict[str, JSON]:
-    """Settings under their names of today: until 0.2, `unit_rows` was True or False."""
-    renamed = {name: value for name, value in settings.items() if name != "unit_rows"}
-    if "unit_rows" in settings:
-        renamed["input_scaling"] = "unit_rows" if settings["unit_rows"] else "none"
-    return renamed
+def _renamed_in_model(settings: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Settings of `model.json` likewise."""
+    known = {field.name for field in fields(Settings)}
+    return {name: value for name, value in renamed_settings(settings).items() if name in known}
 
 
 def parameters_from_json(
@@ -298,21 +302,22 @@ def parameters_from_json(
         network: The function that made the network, if it was a function of one's own.
         folder: For messages.
     """
-    settings = _renamed(settings)
-    unknown = sorted(set(settings) - {field.name for field in fields(Parameters)})
+    settings = renamed_settings(settings)
+    unknown = sorted(set(settings) - set(PARAMETERS))
     if unknown:
         raise ValueError(
             f"{folder}/config.json has unknown settings {', '.join(unknown)}; was it written by a newer release?"
         )
     gone = {name: None for name in _NOT_KEPT if str(settings.get(name)).startswith(_IN_MEMORY)}
-    given = {**settings, **gone}
-    parameters = Parameters(**{k: tuple(v) if k == "hidden" else v for k, v in given.items()})  # type: ignore[arg-type]
+    given: dict[str, object] = {**settings, **gone}
+    if isinstance(settings.get("hidden"), list):
+        given["hidden"] = tuple(cast("list[int]", settings["hidden"]))
     if network is not None:
-        parameters.network = network
+        given["network"] = network
     elif str(settings.get("network")).startswith("function "):
         name = str(settings["network"]).removeprefix("function ")
         raise ValueError(f"{folder} was trained with a network of your own ({name}); call load(folder, network={name})")
-    return parameters
+    return parameters_from_flat(given)
 
 
 def _model_as_json(model: TrainedModel) -> dict[str, JSON]:
@@ -331,7 +336,7 @@ def _model_as_json(model: TrainedModel) -> dict[str, JSON]:
 def _text_as_json(model: TrainedModel, reader: Reader) -> dict[str, JSON]:
     """The vocabulary, the width of the word vectors, and what these were started from."""
     width = getattr(getattr(model.network, "words", None), "embedding_dim", None)
-    given = {name: getattr(model.parameters, name) for name in ("word_vectors", "thesaurus")}
+    given = {name: getattr(network_specification(model.parameters), name) for name in _NOT_KEPT}
     notes = {name: None if value is None else str(value) for name, value in given.items()}
     return {**reader.as_json(width), **notes}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 import torch
 from numpy.typing import ArrayLike
@@ -45,12 +47,18 @@ def prepare(
         read: Checks further inputs, those of a validation pair.
     """
     task, values, labeled = targets
-    if reader is not None and isinstance(inputs, Texts):
-        check_texts(inputs, labeled, reader)
+    texts = None if reader is None else cast(Texts, inputs)
+    if reader is not None and texts is not None:
+        check_texts(texts, labeled, reader)
     graphs = check_graphs(graph)
     check_graph_sizes(graphs, num_rows(inputs))
     tables = check_views(views, num_rows(inputs))
-    held_out = hold_out(parameters.validation, inputs, values, labeled, task, read, parameters.seed, dtype)
+    validation, required = parameters.validation, parameters.patience is not None
+    held_out = hold_out(validation, inputs, values, labeled, task, read, parameters.seed, dtype, required)
+    if texts is not None and held_out.any:
+        held_out = replace(held_out, texts=cast(Texts, held_out.x))
     node_weights(held_out.labeled, sample_weight)
     task = task.measured(values, held_out.labeled, sample_weight)
-    return Problem(task, inputs, values, held_out.labeled, labeled, held_out, graphs, tables, sample_weight)
+    return Problem(
+        task, inputs, values, held_out.labeled, labeled, held_out, graphs, tables, sample_weight, texts=texts
+    )

@@ -32,9 +32,10 @@ from ngm.estimators.training_rounds import Known, Round, write_rounds
 from ngm.graph import Graph
 from ngm.io.files import remove_all_leftovers, remove_folder
 from ngm.io.hashing import digest
-from ngm.io.run_folder import JSON, Run, load_tensors, save_tensors
+from ngm.io.run_folder import JSON, Run, RunTarget, load_tensors, save_tensors
 from ngm.io.run_writer import RunWriter
-from ngm.recipes.parameters import parameters_of
+from ngm.networks.specifications import network_of
+from ngm.recipes.parameters import NetworkFunction, parameters_of
 from ngm.recipes.problem import HeldOut
 
 _LOADED = ("config.json", "model.json", "metrics.json", "history.jsonl", "weights.safetensors")
@@ -103,30 +104,36 @@ class RoundFiles:
     """Reads and writes the folder of a training in rounds; the first of several processes does. Without one, nothing.
 
     Args:
-        estimator: Its `folder`, `resume` and `overwrite` say where, and whether to go on or to replace what is there.
+        estimator: Trained in every round.
+        target: Where, and whether to go on or to replace what is there.
         settings: Of the method: what must be the same to go on.
         known: Labels and inputs.
         graph: Graph over the rows.
     """
 
     def __init__(
-        self, estimator: NGMClassifier, settings: Mapping[str, JSON], known: Known, graph: Graph | None
+        self,
+        estimator: NGMClassifier,
+        target: RunTarget,
+        settings: Mapping[str, JSON],
+        known: Known,
+        graph: Graph | None,
     ) -> None:
         limits = {f"estimator__{name}": getattr(estimator, name, None) for name in ("epochs", "patience")}
+        self.target = target
         self.estimator, self.settings = estimator, {**settings, **limits, "truth": digest(known.truth)}
-        folder = getattr(estimator, "folder", None)
-        self.run = None if folder is None else Run(Path(folder))
+        self.run = None if target.folder is None else Run(Path(target.folder))
         self._leads = self.run is not None and rank_and_world()[0] == 0
         if self._leads:
             data = _digests(estimator, known, graph)
             writer = estimator.run_writer or RunWriter()
-            persistence.begin(type(estimator).__name__, parameters_of(estimator), data, writer)
+            persistence.begin(type(estimator).__name__, parameters_of(estimator), target, data, writer)
 
     def resume(self) -> Progress | None:
         """What there is to go on from, for the first process to tell the others; None where there is nothing."""
         if self.run is None or not self._leads:
             return None
-        if self.estimator.resume and self.run.checkpoint.exists():
+        if self.target.resume and self.run.checkpoint.exists():
             return Progress.load(self.run.checkpoint, self.settings)
         self._remove_rounds()  # of a run that was being replaced
         return None
@@ -149,7 +156,8 @@ class RoundFiles:
     def load(self, progress: Progress, best: int) -> NGMClassifier:
         """The network of the best round, on every rank."""
         folder = cast(Run, self.run).folder if progress.finished else cast(Path, self.folder_of(best))
-        network = self.estimator.network if callable(self.estimator.network) else None
+        custom = network_of(self.estimator.network).reads == "any"
+        network = cast(NetworkFunction, self.estimator.network) if custom else None
         with _folder_from_first(folder) as copy:
             return cast(NGMClassifier, load(copy, network, self.estimator.device))
 
@@ -176,7 +184,9 @@ def _digests(estimator: NGMClassifier, known: Known, graph: Graph | None) -> dic
     held_out = HeldOut(x, torch.from_numpy(y), labels >= 0, any=known.validation is not None)
     seeds = labels[labels >= 0], labels >= 0, known.classes
     graphs = [] if graph is None else [graph]
-    return data_digests(known.x, seeds, held_out, None, graphs, estimator.thesaurus)
+    return data_digests(
+        known.x, seeds, held_out, None, graphs, getattr(network_of(estimator.network), "thesaurus", None)
+    )
 
 
 @contextmanager

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ngm._arguments import flag
+from ngm._arguments import check_declared
+from ngm.choices import Balance, Candidates, RoundTeacher
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, RoundTargets
 from ngm.estimators.training_rounds import (
     Known,
-    Round,
     as_targets,
-    check_rounds,
-    known_classes,
     named,
     one_hot,
     propagated,
 )
 from ngm.graph import Graph
+from ngm.method_parameters import SELF_TRAINING
+from ngm.parameters import documented
 from ngm.propagation.kernel import pull
-from ngm.text.readers import Given
-
-Candidates = Literal["neighbors", "all"]
-Teacher = Literal["network", "propagation"]
-Balance = Literal["none", "equal", "seeds"]
 
 
+@documented(SELF_TRAINING)
 @dataclass(eq=False, repr=False)
 class SelfTraining(InRounds):
     """Trains, labels the immediate neighbours of labelled nodes, and trains again on them too.
@@ -43,18 +36,8 @@ class SelfTraining(InRounds):
     Args:
         estimator: Classifier whose `fit` takes a graph; a fresh copy of it is trained every round: by Eq. 3, as in the
             paper, with recipe "paper". With "auto", teachers label all nodes in every round anew. Its `validation`
-            rows are scored every round, never trained on with their true labels. Its `folder` gets every finished
-            round, and what is kept in the end; with `resume`, an interrupted training goes on there to the same bits.
-        rounds: Growing steps, at most; there is one training more.
-        candidates: Which nodes may be labelled: "neighbors" of labelled ones (the paper), or "all".
-        teacher: Who says which class a node has: the "network"; or "propagation" of the seeds with the network's
-            predictions as prior (Eq. 2), which knows what the network does not.
-        confidence: Least probability of its class that a node needs to be labelled.
-        per_round: Label at most so many a round, the most confident first; None for no limit.
-        balance: "none"; "equal" as many of each class; "seeds" in proportion to the seeds of each class.
-        soft: Train on the predicted distributions instead of the predicted classes.
-        relabel: Predict the labels of grown nodes anew each round. Seeds keep theirs.
-        patience: Rounds without improvement on validation after which to stop.
+            rows are scored every round, never trained on with their true labels.
+        {settings}
 
     Attributes:
         estimator_: The estimator of the best round.
@@ -69,7 +52,7 @@ class SelfTraining(InRounds):
     estimator: NGMClassifier
     rounds: int = 10
     candidates: Candidates = "neighbors"
-    teacher: Teacher = "network"
+    teacher: RoundTeacher = "network"
     confidence: float = 0.0
     per_round: int | None = None
     balance: Balance = "none"
@@ -77,40 +60,8 @@ class SelfTraining(InRounds):
     relabel: bool = True
     patience: int | None = None
 
-    def fit(
-        self,
-        x: Given,
-        y: ArrayLike,
-        graph: Graph | None = None,
-        truth: ArrayLike | None = None,
-        on_round: Callable[[Round], None] | None = None,
-    ) -> SelfTraining:
-        """Grows the labelled set round by round.
-
-        Args:
-            x: Inputs or texts, a row per node.
-            y: (n,) classes, -1, None or NaN = unlabelled.
-            graph: Graph over the rows.
-            truth: (n,) true classes where known; only for `history_`, never for training.
-            on_round: Called with each round's record.
-        """
-        self._check(graph)
-        self._train(x, known_classes(self.estimator, x, y, truth), graph, on_round)
-        return self
-
     def _check(self, graph: Graph | None) -> None:
-        for name in ("rounds", "per_round", "patience"):
-            value = getattr(self, name)
-            if not (value is None and name != "rounds") and (not isinstance(value, Integral) or int(value) < 1):
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-        if not isinstance(self.confidence, Real) or not 0 <= float(self.confidence) <= 1:
-            raise ValueError(f"confidence is {self.confidence!r}; a probability is between 0 and 1")
-        for name in ("soft", "relabel"):
-            flag(name, getattr(self, name))
-        for name, kind in (("candidates", Candidates), ("teacher", Teacher), ("balance", Balance)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; choose from {', '.join(get_args(kind))}")
-        check_rounds(self.estimator, graph, self.patience)
+        check_declared(self, SELF_TRAINING)
         if graph is None and (self.candidates == "neighbors" or self.teacher != "network"):
             raise ValueError(
                 "self-training labels neighbours in a graph; give graph=, or set candidates='all' and teacher='network'"

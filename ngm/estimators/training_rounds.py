@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -20,15 +19,16 @@ from ngm.estimators import persistence
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.checks import check_features, check_parameters, check_settings
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.validation import chosen_rows, is_pair
+from ngm.estimators.validation import automatic_share, chosen_rows, is_pair
 from ngm.graph import Graph
-from ngm.io.run_folder import JSON, Run
+from ngm.io.run_folder import JSON, Run, RunTarget
+from ngm.networks.specifications import network_of
 from ngm.propagation.label_propagation import LabelPropagation, UnreachedNodesWarning
 from ngm.recipes.parameters import parameters_of
 from ngm.recipes.settings import resolve
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.targets import as_array, encode_classes, unlabeled_rows
-from ngm.text.readers import Given, as_texts, reads_texts
+from ngm.text.readers import Given, as_texts
 
 Targets: TypeAlias = "NDArray[np.float32] | NDArray[np.int64]"
 
@@ -77,7 +77,9 @@ class Known:
     columns: NDArray[np.object_] | None
 
 
-def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: ArrayLike | None) -> Known:
+def known_classes(
+    estimator: NGMClassifier, x: Given, y: ArrayLike, truth: ArrayLike | None, patience: int | None = None
+) -> Known:
     """Reads y, and takes the validation rows out of it once for all rounds.
 
     Args:
@@ -85,6 +87,7 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
         x: Inputs, a row per node.
         y: (n,) classes, -1, None or NaN = unlabelled.
         truth: (n,) true classes where known.
+        patience: Of the rounds, which needs validation rows.
     """
     probe = clone(estimator)  # remembers the columns of x
     inputs = _read(probe, x, reset=True)
@@ -94,6 +97,9 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
         raise ValueError(f"y has shape {np.shape(y)}; training in rounds takes one class per row, (n,)")
     labels = encoded.targets.numpy().astype(np.int64)
     wanted = getattr(estimator, "validation", None)
+    if isinstance(wanted, str):
+        required = patience is not None or estimator.patience is not None
+        wanted = automatic_share(encoded.labeled, len(encoded.classes), numbers=False, required=required)
     validation: tuple[Given, NDArray[np.int64]] | None = None
     if is_pair(wanted):
         own = cast("tuple[Given, ArrayLike]", wanted)
@@ -115,7 +121,7 @@ def known_classes(estimator: NGMClassifier, x: Given, y: ArrayLike, truth: Array
     true = np.full(rows, -1) if truth is None else _numbers(truth, encoded.classes)
     if len(true) != rows:
         raise ValueError(f"truth has {len(true)} entries for {rows} rows; give a class per row, -1 where unknown")
-    texts = cast("list[str]", inputs) if reads_texts(getattr(estimator, "network", None)) else []
+    texts = cast("list[str]", inputs) if _reads_texts(estimator) else []
     blank = np.array([not text.strip() for text in texts] or [False] * rows)
     return Known(inputs, labels, true, encoded.classes, validation, blank, getattr(probe, "feature_names_in_", None))
 
@@ -139,20 +145,19 @@ def measured_round(
     )
 
 
-def fresh(estimator: NGMClassifier, targets: Targets, known: Known, folder: Path | None = None) -> NGMClassifier:
+def fresh(estimator: NGMClassifier, targets: Targets, known: Known) -> NGMClassifier:
     """A copy of the estimator to train in a round, on the same validation rows.
 
     Args:
         estimator: As it was given.
         targets: Of the round.
         known: Has the validation rows.
-        folder: Run folder of this round alone, which goes on from where it was; None for none.
     """
     settings: dict[str, object] = {}
     if known.validation is not None:
         settings["validation"] = validation_for(targets, known)
-    if getattr(estimator, "folder", None) is not None:
-        settings |= {"folder": folder, "resume": folder is not None, "overwrite": False}
+    elif isinstance(getattr(estimator, "validation", None), str):
+        settings["validation"] = None  # decided by the labels that were given, not by those that rounds add
     copy: NGMClassifier = clone(estimator).set_params(**settings)
     return copy
 
@@ -164,8 +169,9 @@ def set_names(fitted: NGMClassifier, known: Known) -> None:
         fitted.feature_names_in_ = known.columns
 
 
-def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) -> None:
+def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None, target: RunTarget) -> None:
     """Refuses what no method in rounds can work with."""
+    target.check()
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(f"estimator is a {type(estimator).__name__}, which gives no probabilities; give a classifier")
     if graph is not None and not isinstance(graph, Graph):
@@ -173,8 +179,8 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None) 
     if isinstance(estimator, NGMEstimator):  # before the first round is written down
         check_parameters(parameters_of(estimator))
         check_settings(parameters_of(estimator), resolve(estimator, "classes"))
-    if getattr(estimator, "folder", None) is not None:
-        persistence.check_folder(type(estimator).__name__, parameters_of(estimator))
+    if target.folder is not None:
+        persistence.check_folder(type(estimator).__name__, parameters_of(estimator), target)
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
 
@@ -287,9 +293,9 @@ def _read(estimator: NGMClassifier, x: Given, reset: bool) -> Given:
     """X as the estimator reads it (array, sparse matrix, list of texts, one's own), so that rows can be taken by id."""
     if not isinstance(estimator, NGMEstimator):  # reads x itself
         return np.asarray(x) if isinstance(x, list) else x
-    if reads_texts(estimator.network):
-        return as_texts(str(estimator.network), x)
-    return check_features(estimator, x, estimator.network, reset)
+    if _reads_texts(estimator):
+        return as_texts(network_of(estimator.network).name, x)
+    return check_features(estimator, x, network_of(estimator.network), reset)
 
 
 def _some(x: Given, ids: Tensor) -> Given:
@@ -301,3 +307,8 @@ def _some(x: Given, ids: Tensor) -> Given:
     return take_rows(
         cast(Inputs, x), ids, torch.float64 if "float64" in str(getattr(x, "dtype", "")) else torch.float32
     )
+
+
+def _reads_texts(estimator: NGMClassifier) -> bool:
+    network = getattr(estimator, "network", None)
+    return network is not None and network_of(network).reads_texts

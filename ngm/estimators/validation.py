@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
@@ -15,10 +14,14 @@ from torch import Tensor
 
 from ngm.recipes.parameters import Validation
 from ngm.recipes.problem import HeldOut
-from ngm.rows import Inputs, num_rows, take_rows
+from ngm.rows import Inputs, num_rows, select_rows
 from ngm.targets import as_array, unlabeled_rows, without_missing
 from ngm.task import Task
-from ngm.text.readers import Given, Texts
+from ngm.text.readers import Given
+
+SHARE = 0.1
+MIN_LABELS = 30  # per class, below which "auto" holds none out
+MIN_NUMBERS = 300  # likewise, where numbers are to be predicted
 
 
 def hold_out(
@@ -30,11 +33,12 @@ def hold_out(
     read: Callable[[Given], Inputs],
     seed: int,
     dtype: torch.dtype,
+    required: bool = False,
 ) -> HeldOut:
     """Hides the labels of the validation rows from training; the rows stay in the graph as unlabelled ones.
 
     Args:
-        validation: Which rows: a share of the labelled ones, ids, a mask, or a pair (x, y).
+        validation: "auto", or which rows: a share of the labelled ones, ids, a mask, or a pair (x, y).
         x: Inputs of all rows.
         y: Encoded targets of all rows.
         labeled: (n,) mask.
@@ -42,7 +46,10 @@ def hold_out(
         read: Checks the x of a pair.
         seed: Draws a share.
         dtype: Of rows that are taken out.
+        required: Whether "auto" holds out rows however few labels there are.
     """
+    if isinstance(validation, str):
+        validation = automatic_share(labeled, task.out_features, task.name == "numbers", required)
     if validation is None:
         return HeldOut(x, y[:0], labeled, any=False)
     if is_pair(validation):
@@ -54,10 +61,20 @@ def hold_out(
     rest[ids] = False
     if not rest.any():
         raise ValueError(f"validation takes all {int(labeled.sum())} labelled rows; leave some for training")
-    if isinstance(x, Texts):
-        return HeldOut(x.take(ids), y[ids], rest)
-    some = cast(sp.csr_array, x)[ids.numpy()] if sp.issparse(x) else take_rows(x, ids, dtype)
-    return HeldOut(some, y[ids], rest)
+    return HeldOut(select_rows(x, ids, dtype), y[ids], rest)
+
+
+def automatic_share(labeled: Tensor, classes: int, numbers: bool, required: bool) -> float | None:
+    """The share of the labelled rows that `validation="auto"` holds out; None where labels are too few to spare any.
+
+    Args:
+        labeled: (n,) mask.
+        classes: Number of classes or labels.
+        numbers: Whether numbers are to be predicted.
+        required: Whether there must be validation rows.
+    """
+    enough = MIN_NUMBERS if numbers else MIN_LABELS * classes
+    return SHARE if required or int(labeled.sum()) >= enough else None
 
 
 def is_pair(validation: object) -> bool:

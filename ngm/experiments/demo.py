@@ -91,9 +91,9 @@ def run(
     chosen = comparisons[min(1, len(comparisons) - 1)]
     y = few_labels(data.y[data.train], chosen.labels_per_class + _VALIDATED, seed=0)
     share = _VALIDATED / (chosen.labels_per_class + _VALIDATED)
-    estimator = clone(with_graph).set_params(validation=share, folder=folder, overwrite=overwrite)
+    estimator = clone(with_graph).set_params(validation=share)
     estimator.run_writer = RunWriter(metrics={"control": _control(chosen)})
-    estimator.fit(data.x[data.train], y, graph=graph)
+    estimator.fit(data.x[data.train], y, graph=graph, folder=folder, overwrite=overwrite)
     on_fit()
     return Demo(comparisons, graph, folder)
 

@@ -27,7 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from ngm._arguments import as_path, short_repr
+from ngm._arguments import as_path, flag, short_repr
 from ngm.io.files import (
     check_writable,
     file_written_whole,
@@ -65,6 +65,36 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("estimator", "stopped", "dtype"), str),
     "seconds": (int, float),
 }
+
+
+@dataclass(frozen=True)
+class RunTarget:
+    """Where a training writes its run.
+
+    Args:
+        folder: Run folder; None for a training that writes none.
+        resume: Go on from the checkpoint in it, if there is one.
+        overwrite: Replace the run that is in it.
+    """
+
+    folder: str | Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+
+    def check(self) -> None:
+        """Refuses what does not go together."""
+        flag("resume", self.resume)
+        flag("overwrite", self.overwrite)
+        if self.folder is not None:
+            as_path("folder", self.folder)
+        if self.resume and self.folder is None:
+            raise ValueError("resume is True, but no folder is given to resume from; set folder=")
+        if self.overwrite and self.folder is None:
+            raise ValueError("overwrite is True, but no folder is given to write into; set folder=")
+        if self.resume and self.overwrite:
+            raise ValueError(
+                "resume and overwrite are both True; choose whether to go on with the run or to replace it"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ SIZES: dict[str, Size] = {
 }
 
 
-class CharCNN(nn.Module):
+class CharCNNModule(nn.Module):
     """Character network from (b, L) codes, L up to `length`, to (b, out_features) logits.
 
     Codes are those of `ngm.text.quantize`: 0 for blank, 1 to 70 for the alphabet, last character first.

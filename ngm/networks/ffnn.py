@@ -12,7 +12,7 @@ from ngm.choices import ScalingName
 from ngm.networks.input_scaling import scaling_module
 
 
-class FFNN(nn.Module):
+class FFNNModule(nn.Module):
     """Feed-forward network from (b, in_features), dense or `torch.sparse_csr`, to (b, out_features) logits.
 
     Args:

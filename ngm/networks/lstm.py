@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 WIDTH = 100  # of word vectors that are learned from nothing
 
 
-class LSTM(nn.Module):
+class LSTMModule(nn.Module):
     """Recurrent network from (b, L) rows of a vocabulary, padded with 0 at the end, to (b, out_features) logits.
 
     Only real tokens are run, so padding costs nothing and changes nothing; h is the top layer's state at the last of
@@ -70,7 +70,7 @@ class _LastState(nn.LSTM):
     """
 
     def reset_parameters(self) -> None:
-        """Torch's own weights; biases of 0, but 1 at the gate that keeps the cell: see `LSTM`."""
+        """Torch's own weights; biases of 0, but 1 at the gate that keeps the cell: see `LSTMModule`."""
         super().reset_parameters()
         with torch.no_grad():
             for _, _, bias, other in self.all_weights:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,10 +22,9 @@ from sparse_dot_topn import sp_matmul_topn
 from torch import Tensor
 from torch.nn import functional as F
 
-from ngm.choices import Influence
+from ngm.choices import Influence, Solver
 from ngm.graph import Graph
 
-Solver = Literal["conjugate_gradient", "jacobi"]
 OnStep = Callable[[int, float], None]
 SAFE_WEIGHTS = (1e-30, 1e30)  # sums of such weights, and one over these, are far from the ends of float32
 

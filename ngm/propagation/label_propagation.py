@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import cast, get_args
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,12 +15,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngm._arguments import short_repr
+from ngm._arguments import check_declared, short_repr
 from ngm._input_checks import as_dense, check_names
 from ngm.build.knn import knn_graph
-from ngm.choices import Influence
+from ngm.choices import Influence, Solver
 from ngm.graph import Graph
-from ngm.propagation.kernel import OnStep, Solver, pull, scale_rows, solve, solve_top_k, widen_weights
+from ngm.method_parameters import LABEL_PROPAGATION
+from ngm.parameters import documented
+from ngm.propagation.kernel import OnStep, pull, scale_rows, solve, solve_top_k, widen_weights
 from ngm.propagation.seeds import PropagationSystem, Seeds, reached_by, read_prior, read_seeds, system
 from ngm.targets import as_array, labeled_accuracy
 
@@ -35,6 +35,7 @@ class UnreachedNodesWarning(UserWarning):
     """Nodes are in components without a label, and get the prior."""
 
 
+@documented(LABEL_PROPAGATION)
 @dataclass(eq=False, repr=False)
 class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the label distribution of every node of a graph from those of a few, by the paper's Eq. 2.
@@ -48,20 +49,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     many they are.
 
     Args:
-        mu1: Weight of the labels; `math.inf` clamps them.
-        mu2: Weight of the edges.
-        mu3: Weight of the prior; 0 for none.
         prior: U: None (uniform; of several labels per row, their frequency), (C,) for all nodes, or (n, C) for each,
             such as a network's predictions.
-        keep: Number of strongest labels kept per node: memory then does not grow with the number of labels.
-            What is dropped is spread as the prior is; of several labels per row, it falls back to the prior. Give it
-            some slack: keep=1 loses close calls.
-        k: Neighbours in the kNN graph that is made where `fit` gets none, and of a new row in `predict`.
-        influence: On directed graphs, "source", "target" or "both": which end pulls the other.
-        solver: "conjugate_gradient" or "jacobi", which have the same solution. `keep` and one-way influence always take
-            Jacobi steps.
-        tolerance: See above.
-        max_steps: Stop then in any case, with a warning that gives the residual.
+        {settings}
 
     Attributes:
         classes_: (C,) what the columns stand for.
@@ -72,8 +62,8 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_iter_: Steps done.
         residual_: Largest change of an entry that a Jacobi step still made.
 
-    >>> path = Graph.from_edges([[0, 1], [1, 2]])
-    >>> LabelPropagation(mu1=math.inf, mu3=0).fit(None, [0, -1, 1], graph=path).label_distributions_[1].tolist()
+    >>> path, clamped = Graph.from_edges([[0, 1], [1, 2]]), float("inf")
+    >>> LabelPropagation(mu1=clamped, mu3=0).fit(None, [0, -1, 1], graph=path).label_distributions_[1].tolist()
     [0.5, 0.5]
     """
 
@@ -161,18 +151,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return dense
 
     def _check(self) -> None:
-        for name in ("mu1", "mu2", "mu3", "tolerance"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not float(value) >= 0 or (value == math.inf and name != "mu1"):
-                raise ValueError(f"{name} is {value!r}; it must be a number of at least 0")
-        if self.mu1 == 0 or self.mu2 == 0:
-            raise ValueError(f"mu1 is {self.mu1} and mu2 is {self.mu2}; labels spread only if both are above 0")
-        if self.solver not in get_args(Solver):
-            raise ValueError(f"solver is {self.solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
-        for name in ("keep", "k", "max_steps"):
-            value = getattr(self, name)
-            if not (value is None and name == "keep") and (not isinstance(value, Integral) or int(value) < 1):
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        check_declared(self, LABEL_PROPAGATION)
 
     def _rows(self, x: ArrayLike | sp.csr_matrix | None, y: ArrayLike | sp.csr_array) -> int:
         """Number of nodes; remembers the rows of x for `predict`."""

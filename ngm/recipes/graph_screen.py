@@ -26,10 +26,9 @@ from torch.nn import functional as F
 
 from ngm.distributed import from_first
 from ngm.graph import Graph
-from ngm.networks.ffnn import FFNN
+from ngm.networks.ffnn import FFNNModule
 from ngm.recipes.problem import Problem
 from ngm.rows import Inputs, move_rows, take_rows
-from ngm.text.readers import Texts
 from ngm.text.words import tfidf_rows
 from ngm.training import optimizer_step, seeded
 
@@ -78,7 +77,7 @@ def informative_graphs(
         name = "graph" if len(graphs) == 1 else f"graph {i}"
         text = (
             f"{name} ignored: predictions of neighbours agree no more than chance (z = {zscores[i]:.1f}, below "
-            f"{MIN_ZSCORE:g}); set alpha_ll, alpha_lu and alpha_uu to use it anyway"
+            f"{MIN_ZSCORE:g}); set graph_screen=False to use it anyway"
         )
         warnings.warn(text, UserWarning, stacklevel=5)
     return used
@@ -122,11 +121,11 @@ class GraphScreen:
         self.task, self.targets, self.labeled = self.problem.task, self.problem.targets, self.problem.labeled
         self.labeled_ids = self.labeled.nonzero()[:, 0]
         self.inputs: Inputs = self.problem.inputs
-        if isinstance(self.inputs, Texts):
-            words = tfidf_rows(self.inputs.strings)
+        if self.problem.texts is not None:
+            words = tfidf_rows(self.problem.texts.strings)
             self.inputs = words if words.shape[1] else sp.csr_array((len(self.labeled), 1), dtype=np.float32)
             with seeded(self.seed):
-                linear = FFNN(self.inputs.shape[1], self.task.out_features, hidden=())
+                linear = FFNNModule(self.inputs.shape[1], self.task.out_features, hidden=())
             self.network = linear.to(self.device, self.dtype)
         self.trained = self._trained(self.labeled_ids)
 

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
-from ngm.choices import Influence, Labels, OptimizerName, Precision, Recipe, Sampling, Scaling, ScalingName
+from ngm.choices import Influence, NetworkName, OptimizerName, Precision, Recipe, Sampling, Scaling
 from ngm.distances import Distance
+from ngm.networks.specifications import FFNN, HIDDEN, NETWORK_SETTINGS, Network, named_network, network_of
+from ngm.parameters import PARAMETERS
+from ngm.recipes.optimizer import Optimizer, optimizer_of
 from ngm.rows import Inputs
-from ngm.text.thesaurus import Thesaurus
-from ngm.text.word_vectors import WordVectors
 
-Network: TypeAlias = "str | Callable[[int, int], nn.Module]"
+NetworkFunction: TypeAlias = Callable[[int, int], nn.Module]
 ValidationPair: TypeAlias = tuple[Inputs | Sequence[str], ArrayLike]
-Validation: TypeAlias = "float | Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | ValidationPair | None"
+ValidationRows: TypeAlias = "Sequence[int] | NDArray[np.int64] | NDArray[np.bool_] | ValidationPair"
+Validation: TypeAlias = Literal["auto"] | float | ValidationRows | None
+OPTIMIZER_SETTINGS = tuple(f.name for f in fields(Optimizer) if f.name != "name")
 
 
 @dataclass(eq=False, repr=False)
 class Parameters:
     """Settings of an NGM estimator; the estimators inherit these fields, helpers take them as a value."""
 
-    hidden: Sequence[int] = (250, 100)
+    hidden: Sequence[int] = HIDDEN
     alpha_ll: float | Sequence[float] | None = None
     alpha_lu: float | Sequence[float] | None = None
     alpha_uu: float | Sequence[float] | None = None
@@ -36,34 +38,20 @@ class Parameters:
     negatives: float | None = None
     margin: float | None = None
     scaling: Scaling = "mean"
-    network: Network = "ffnn"
+    network: NetworkName | Network | NetworkFunction = "ffnn"
     recipe: Recipe = "auto"
     class_prior: Mapping[str, float] | Mapping[int, float] | Sequence[float] | None = None
-    dropout: float | None = None
-    input_dropout: float | None = None
-    input_scaling: ScalingName | None = None
-    word_vectors: str | Path | WordVectors | None = None
-    max_words: int = 20_000
-    thesaurus: str | Path | Thesaurus | None = None
-    cut: float | None = None
+    graph_screen: bool = True
     epochs: int | None = None
     batch_size: int | None = None
     sampling: Sampling = "plain"
-    labels: Labels = "every_batch"
-    optimizer: OptimizerName = "adam"
+    optimizer: OptimizerName | Optimizer = "adam"
     learning_rate: float | None = None
-    weight_decay: float | None = None
-    average: float | None = None
-    clip: float | None = None
-    bfloat16: bool = False
     dtype: Precision | None = None
-    validation: Validation = None
+    validation: Validation = "auto"
     patience: int | None = None
     seed: int = 0
     device: str = "cpu"
-    folder: str | Path | None = None
-    resume: bool = False
-    overwrite: bool = False
 
 
 def parameters_of(estimator: Parameters) -> Parameters:
@@ -71,6 +59,51 @@ def parameters_of(estimator: Parameters) -> Parameters:
     return Parameters(**{field.name: getattr(estimator, field.name) for field in fields(Parameters)})
 
 
+def network_specification(parameters: Parameters) -> Network:
+    """The network with its settings; `hidden` of the estimator where the network does not say."""
+    network = network_of(parameters.network)
+    if isinstance(network, FFNN) and network.hidden is None:
+        return FFNN(**{**network.settings(), "hidden": parameters.hidden})  # type: ignore[arg-type]
+    return network
+
+
 def alphas_given(parameters: Parameters) -> bool:
     """Whether any of the three alphas is set."""
     return any(alpha is not None for alpha in (parameters.alpha_ll, parameters.alpha_lu, parameters.alpha_uu))
+
+
+def flat_settings(parameters: Parameters) -> dict[str, object]:
+    """Every setting by name, those of the network and of the optimizer among them; both of these as their names.
+
+    A function stands for itself in the place of the network's name.
+    """
+    network, optimizer = network_specification(parameters), optimizer_of(parameters.optimizer)
+    own = {field.name: getattr(parameters, field.name) for field in fields(Parameters)}
+    name = network.name if network.settings() else parameters.network
+    of_network = {setting: value for setting, value in network.settings().items() if setting != "size"}
+    of_optimizer = {setting: getattr(optimizer, setting) for setting in OPTIMIZER_SETTINGS}
+    return {**own, **of_network, **of_optimizer, "network": name, "optimizer": optimizer.name}
+
+
+def parameters_from_flat(settings: Mapping[str, object]) -> Parameters:
+    """Takes back what `flat_settings` gave; a setting that is not there has its default.
+
+    A function in the place of the network's name has no settings: those of networks are left out.
+    """
+    of_network = {name: settings[name] for name in NETWORK_SETTINGS if name in settings and name != "hidden"}
+    of_optimizer = {name: settings[name] for name in OPTIMIZER_SETTINGS if name in settings}
+    own = {name: v for name, v in settings.items() if name not in of_network and name not in of_optimizer}
+    parameters = Parameters(**own)  # type: ignore[arg-type]
+    if isinstance(parameters.network, str):
+        PARAMETERS["network"].check("network", parameters.network)
+        if any(not _is_default(name, value) for name, value in of_network.items()):
+            parameters = replace(parameters, network=named_network(parameters.network, of_network))
+    if any(value is not None for value in of_optimizer.values()):
+        optimizer = Optimizer(cast(OptimizerName, parameters.optimizer), **of_optimizer)  # type: ignore[arg-type]
+        parameters = replace(parameters, optimizer=optimizer)
+    return parameters
+
+
+def _is_default(name: str, value: object) -> bool:
+    default = PARAMETERS[name].default
+    return value is None or (default is not None and value == default)

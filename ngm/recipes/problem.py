@@ -13,6 +13,7 @@ from ngm.networks.input_scaling import Table
 from ngm.recipes.stacking import TeacherReport
 from ngm.rows import Inputs
 from ngm.task import Task
+from ngm.text.readers import Texts
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,14 @@ class HeldOut:
         y: Their targets.
         labeled: (n,) mask of the rows that remain labelled for training.
         any: Whether there are any.
+        texts: The inputs once more, where they are texts.
     """
 
     x: Inputs
     y: Tensor
     labeled: Tensor
     any: bool = True
+    texts: Texts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,7 @@ class Problem:
         sample_weight: (n,) weight of each labelled node; all alike where None.
         graphs_used: For each graph, whether it is used.
         teachers: What the teachers of the recipe were worth, where it has any.
+        texts: The inputs once more, where the network reads texts.
     """
 
     task: Task
@@ -61,6 +65,7 @@ class Problem:
     sample_weight: ArrayLike | None
     graphs_used: Sequence[bool] = ()
     teachers: TeacherReport | None = None
+    texts: Texts | None = None
 
     @property
     def used_graphs(self) -> list[Graph]:

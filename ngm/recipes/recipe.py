@@ -18,12 +18,13 @@ from torch.nn import functional as F
 from ngm._input_checks import one_graph
 from ngm.distributed import from_first, rank_and_world
 from ngm.networks.input_scaling import Table, stored_by_density
+from ngm.networks.specifications import TextNetwork
 from ngm.objective import NGMLoss
 from ngm.recipes.auto import soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Floats
-from ngm.recipes.parameters import Parameters, alphas_given
+from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import TeacherReport
@@ -53,11 +54,14 @@ class Recipe:
             inputs: A row per node.
             reader: Has read them, if they are texts.
         """
-        parameters = self.parameters
-        return augmented_texts(inputs, reader, parameters.thesaurus, self.settings.cut, parameters.seed)
+        network = network_specification(self.parameters)
+        if not isinstance(network, TextNetwork) or reader is None:
+            return inputs
+        texts, crop = cast(Texts, inputs), self.settings.crop
+        return augmented_texts(texts, reader, network.thesaurus, crop, self.parameters.seed)
 
     def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
-        """The problem with `graphs_used`: all graphs where alphas were given, else those that are informative.
+        """The problem with `graphs_used`: all graphs, or with `graph_screen` those that are informative.
 
         Args:
             problem: Has the graphs.
@@ -65,7 +69,7 @@ class Recipe:
             loss: To be trained with.
             dtype: Of the rows that the network takes.
         """
-        if alphas_given(self.parameters):
+        if not self.parameters.graph_screen:
             return replace(problem, graphs_used=[True] * len(problem.graphs))
         seed, device = self.parameters.seed, self.parameters.device
         return replace(problem, graphs_used=informative_graphs(problem, network, loss.cost, seed, dtype, device))
@@ -119,7 +123,7 @@ class Auto(Recipe):
             given = Targets(
                 values.numpy().astype(np.float32), task.name == "labels", _weights(problem), self._class_prior(problem)
             )
-            views = {**own_views(problem.inputs), **problem.views}
+            views = {**own_views(problem), **problem.views}
             labels, has_label, report = soft_targets(
                 views, problem.used_graphs, given, labeled.numpy(), self.parameters.seed
             )
@@ -152,9 +156,9 @@ class Strong(Recipe):
         graph, count = one_graph(problem.used_graphs), problem.task.out_features
         if not bool((graph.weight > 0).any()):
             raise ValueError(f"recipe is 'strong', which learns from edges; {graph} has none with a weight above 0")
-        if isinstance(inputs, Texts):
-            vectors = inputs.vectors
-            soft, mask = text_targets(inputs.strings, targets, labeled, problem.used_graphs, count, vectors)
+        if problem.texts is not None:
+            strings, vectors = problem.texts.strings, problem.texts.vectors
+            soft, mask = text_targets(strings, targets, labeled, problem.used_graphs, count, vectors)
             mask = mask & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
         else:
             soft, mask = strong_soft_labels(
@@ -199,6 +203,6 @@ def _weights(problem: Problem) -> Floats | None:
 
 def _without_held_out_texts(problem: Problem, labeled: Tensor) -> Tensor:
     """The mask without empty texts and validation texts, which stay as new as those to be predicted."""
-    if not isinstance(problem.inputs, Texts):
+    if problem.texts is None:
         return labeled
-    return labeled & ~(problem.known & ~problem.held_out.labeled) & problem.inputs.filled
+    return labeled & ~(problem.known & ~problem.held_out.labeled) & problem.texts.filled

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass, fields, replace
 
 from ngm.choices import Recipe, ScalingName
-from ngm.networks import WORD_NETWORKS
 from ngm.networks.input_scaling import FEW_COLUMNS
-from ngm.recipes.parameters import Parameters, alphas_given
+from ngm.networks.specifications import TextNetwork
+from ngm.recipes.parameters import Parameters, alphas_given, flat_settings, network_specification
 from ngm.targets import TaskName
-from ngm.text.readers import reads_texts
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,13 @@ class Settings:
     epochs: int | None
     learning_rate: float
     weight_decay: float | None
-    average: float | None
+    ema_decay: float | None
     steps: int
     most_epochs: int
     batch_size: int = 512
     negatives: float = 0.0
     margin: float = 1.0
-    cut: float = 0.0
+    crop: float = 0.0
 
     def epochs_of(self, batches: int) -> int:
         """How many epochs there are, if each has so many batches."""
@@ -68,7 +67,7 @@ RECIPES: dict[str, Settings] = {
         epochs=None,
         learning_rate=1e-3,
         weight_decay=0.0,
-        average=None,
+        ema_decay=None,
         steps=1000,
         most_epochs=100,
         negatives=1.0,
@@ -85,7 +84,7 @@ RECIPES: dict[str, Settings] = {
         epochs=None,
         learning_rate=5e-3,
         weight_decay=None,
-        average=0.99,
+        ema_decay=0.99,
         steps=500,
         most_epochs=500,
     ),
@@ -100,7 +99,7 @@ TEXT_RECIPES: dict[str, Settings] = {
         alpha_uu=0.1,
         dropout=None,
         learning_rate=2e-3,
-        average=0.998,
+        ema_decay=0.998,
         batch_size=128,
         steps=2000,
         most_epochs=200,
@@ -113,10 +112,10 @@ TEXT_RECIPES: dict[str, Settings] = {
         input_scaling="none",
         learning_rate=2e-3,
         weight_decay=0.0,
-        average=0.998,
+        ema_decay=0.998,
         batch_size=128,
         steps=3000,
-        cut=0.3,
+        crop=0.3,
     ),
 }
 TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_RECIPES}
@@ -132,8 +131,9 @@ def resolve(parameters: Parameters, task: TaskName, columns: int | None = None) 
         columns: Width of a row of x; None where that does not matter yet.
     """
     names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
-    own = {name: getattr(parameters, name) for name in names}
-    numbers, texts = task == "numbers", reads_texts(parameters.network)
+    network, given = network_specification(parameters), flat_settings(parameters)
+    own = {name: given.get(name) for name in names}
+    numbers, texts = task == "numbers", network.reads_texts
     followed = "paper" if parameters.recipe == "auto" and numbers else parameters.recipe
     recipe = (TEXT_RECIPES if texts else RECIPES)[followed]
     if followed == "auto" and not texts:
@@ -143,9 +143,9 @@ def resolve(parameters: Parameters, task: TaskName, columns: int | None = None) 
             recipe = replace(recipe, input_dropout=0.0)
     if numbers:
         recipe = replace(recipe, negatives=0.0)  # numbers go on from one to the next: no two classes to hold apart
-    if parameters.network in WORD_NETWORKS:
-        recipe = replace(recipe, cut=0.0)  # short texts of few words have none to spare
-    return replace(recipe, **{name: value for name, value in own.items() if value is not None})
+    if network.reads == "words":
+        recipe = replace(recipe, crop=0.0)  # short texts of few words have none to spare
+    return replace(recipe, **{name: value for name, value in own.items() if value is not None})  # type: ignore[arg-type]
 
 
 def check_teachers(parameters: Parameters, settings: Settings, graphs: int, views: int) -> None:
@@ -166,11 +166,11 @@ def check_teachers(parameters: Parameters, settings: Settings, graphs: int, view
         ):
             if given:
                 raise ValueError(f"{name} is for the teachers of recipe 'auto', and {why}; leave {name} out")
-    vectors = parameters.word_vectors is not None and parameters.network not in WORD_NETWORKS
-    if auto and vectors and not graphs:
+    network = network_specification(parameters)
+    if auto and isinstance(network, TextNetwork) and network.reads != "words" and network.vectors and not graphs:
         raise ValueError(
-            f"word_vectors is set, but network {parameters.network!r} reads characters, and without a graph there are "
-            "no teachers to read them; give graph=, or set network='lstm'"
+            f"vectors is set, but network {network.name!r} reads characters, and without a graph there are no teachers "
+            "to read them; give graph=, or use network LSTM"
         )
     if not auto or not graphs or alphas_given(parameters):
         return

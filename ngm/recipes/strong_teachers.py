@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ngm.graph import Graph
-from ngm.networks.ffnn import FFNN
+from ngm.networks.ffnn import FFNNModule
 from ngm.networks.tap import tap
 from ngm.propagation.kernel import Shares, hop, walk_shares
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
@@ -161,7 +161,9 @@ class TeacherEnsemble:
         """(n, C) class shares of every node, by one walker."""
         config, rng, walker = self.config, np.random.default_rng(chance), RandomWalks(shares)
         with seeded(int(rng.integers(2**31))):
-            network = FFNN(self.x.shape[1], self.targets.shape[1], (config.hidden,), config.dropout, config.dropout)
+            network = FFNNModule(
+                self.x.shape[1], self.targets.shape[1], (config.hidden,), config.dropout, config.dropout
+            )
             adam = _adam(network, config.learning_rate, config.weight_decay)
             for step in range(config.steps):
                 seeds = self._seed_batch(rng)
@@ -187,7 +189,7 @@ class TeacherEnsemble:
         config, rng = self.config, np.random.default_rng([seed, 3, number])
         sampler = PairSampler(self.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
         with seeded(seed, 1_000 + number):
-            network = FFNN(self.x.shape[1], self.targets.shape[1], (config.embedding,), config.dropout)
+            network = FFNNModule(self.x.shape[1], self.targets.shape[1], (config.embedding,), config.dropout)
             adam = _adam(network, config.learning_rate, config.embedder_decay)
             for _ in range(config.embedder_steps):
                 seeds = self._seed_batch(rng)
@@ -205,7 +207,7 @@ class TeacherEnsemble:
             return hop(shares, torch.softmax(network(_as_rows(self.x)), dim=1), config.restart, config.hops)
 
 
-def _adam(network: FFNN, rate: float, decay: float) -> torch.optim.Adam:
+def _adam(network: FFNNModule, rate: float, decay: float) -> torch.optim.Adam:
     return torch.optim.Adam(network.train().parameters(), lr=rate, weight_decay=decay, fused=True)
 
 

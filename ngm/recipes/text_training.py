@@ -13,6 +13,7 @@ from torch import Tensor
 from ngm._input_checks import one_graph
 from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
+from ngm.recipes.problem import Problem
 from ngm.recipes.soft_labels import soft_labels
 from ngm.rows import Inputs
 from ngm.text.crop_augmentation import CroppedTexts
@@ -25,40 +26,41 @@ from ngm.text.words import tfidf_rows
 
 
 def augmented_texts(
-    inputs: Inputs,
-    reader: Reader | None,
+    texts: Texts,
+    reader: Reader,
     thesaurus: str | Path | Thesaurus | None,
-    cut: float,
+    crop: float,
     seed: int,
 ) -> Inputs:
-    """What the loader shows the network: texts with other synonyms and other cuts in every epoch, or x as it is.
+    """Texts as the loader takes them: with other synonyms and other crops in every epoch.
 
     Args:
-        inputs: A row per node.
-        reader: Has read them, if they are texts.
+        texts: A text per node.
+        reader: Has read them.
         thesaurus: Synonyms, or a file of them; None for the words as they are.
-        cut: Part of a text to leave out, at most.
-        seed: Same seed, same synonyms and cuts.
+        crop: Largest part of a text to leave out.
+        seed: Same seed, same synonyms and crops.
     """
-    if reader is None or not isinstance(inputs, Texts) or (thesaurus is None and not cut):
-        return inputs
-    rows: Ragged | SynonymTexts = inputs.rows
+    if thesaurus is None and not crop:
+        return texts
+    rows: Ragged | SynonymTexts = texts.rows
     if thesaurus is not None:
         synonyms = thesaurus if isinstance(thesaurus, Thesaurus) else Thesaurus.read(thesaurus)
-        rows = SynonymTexts(inputs.strings, synonyms, reader.read, seed)
-    return CroppedTexts(rows, cut, seed) if cut else rows
+        rows = SynonymTexts(texts.strings, synonyms, reader.read, seed)
+    return CroppedTexts(rows, crop, seed) if crop else rows
 
 
-def own_views(inputs: Inputs) -> dict[str, Table]:
-    """What teachers can look at without being given anything further.
+def own_views(problem: Problem) -> dict[str, Table]:
+    """Views of the nodes that teachers have without being given any.
 
-    A table is a view itself; texts are TF-IDF rows and, where word vectors came with them, means of these. Inputs of
-    one's own are none.
+    A table is a view itself; texts are TF-IDF rows and, where word vectors came with them, means of these. Other inputs
+    are none.
     """
-    if isinstance(inputs, Texts):
-        words: dict[str, Table] = {"words": tfidf_rows(inputs.strings)}
-        if inputs.vectors is not None:
-            words["word vectors"] = document_vectors(inputs.strings, inputs.vectors, idf=True).vectors
+    texts, inputs = problem.texts, problem.inputs
+    if texts is not None:
+        words: dict[str, Table] = {"words": tfidf_rows(texts.strings)}
+        if texts.vectors is not None:
+            words["word vectors"] = document_vectors(texts.strings, texts.vectors, idf=True).vectors
         return words
     table = sp.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.ndim == 2)
     return {"features": cast(Table, inputs)} if table else {}

@@ -189,7 +189,7 @@ def _unused_text(used: Sequence[bool]) -> str:
     subject = "The graph was" if len(used) == 1 else f"{used.count(False)} of the {len(used)} graphs were"
     return (
         f"{subject} left out of training: what a briefly trained network predicts agreed across the edges no more than "
-        "by chance. Set alpha_* to use it anyway."
+        "by chance. Set graph_screen=False to use it anyway."
     )
 
 

@@ -14,6 +14,7 @@ from ngm.estimators.persistence import settings_as_json, teachers_from_json
 from ngm.estimators.regressor import NGMRegressor
 from ngm.io.node_records import LABELED, UNLABELED, VALIDATION, NodeRecords, read_node_records
 from ngm.io.run_folder import JSON, Run
+from ngm.parameters import renamed_settings
 from ngm.recipes.stacking import TeacherReport
 from ngm.report.plotting import as_int
 from ngm.training import TERMS
@@ -69,7 +70,7 @@ class RunData:
     @property
     def settings(self) -> dict[str, JSON]:
         """The estimator's fields."""
-        return cast("dict[str, JSON]", self.config["settings"])
+        return renamed_settings(cast("dict[str, JSON]", self.config["settings"]))
 
     @property
     def used(self) -> dict[str, JSON]:

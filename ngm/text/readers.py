@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -16,7 +16,6 @@ from torch import Tensor
 from ngm._arguments import short_repr
 from ngm._spelling import first_of
 from ngm.io.run_folder import JSON
-from ngm.networks import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.rows import Inputs
 from ngm.text.characters import blank_rows, quantize
 from ngm.text.ragged import Ragged
@@ -46,11 +45,6 @@ class Reader:
     vocabulary: Vocabulary | None = None
     width: int | None = None
 
-    @classmethod
-    def of(cls, network: str, texts: list[str], max_words: int) -> Reader:
-        """A reader for some training texts, labelled or not."""
-        return cls(network, Vocabulary.of(texts, max_words) if network in WORD_NETWORKS else None)
-
     def read(self, texts: list[str]) -> Ragged:
         """A row of numbers per text."""
         return quantize(texts) if self.vocabulary is None else self.vocabulary.read(texts)
@@ -70,11 +64,17 @@ class Reader:
         return {"words": words, "width": width}
 
     @classmethod
-    def from_json(cls, network: str, content: JSON) -> Reader:
-        """Takes back what `as_json` gave."""
+    def from_json(cls, network: str, content: JSON, of_words: bool) -> Reader:
+        """Takes back what `as_json` gave.
+
+        Args:
+            network: Name of the network.
+            content: Of `model.json`.
+            of_words: Whether the network reads words.
+        """
         found = cast("Mapping[str, JSON]", content)
         words = cast("list[str] | None", found["words"])
-        if (words is None) == (network in WORD_NETWORKS):
+        if (words is None) == of_words:
             raise ValueError("'words'")
         return cls(network, None if words is None else Vocabulary(words), cast("int | None", found["width"]))
 
@@ -105,42 +105,41 @@ class Texts:
         """(n,) mask of the texts with anything in them."""
         return torch.tensor([bool(text.strip()) for text in self.strings])
 
-    def take(self, nodes: Tensor) -> Texts:
+    def select(self, nodes: Tensor) -> Texts:
         """Some of them, in this order."""
         return Texts([self.strings[i] for i in nodes.tolist()], self.rows.take(nodes))
 
-    def pieces(self) -> list[Tensor]:
-        """Ids of all rows, those of like length together, in pieces that fit into memory with their padding."""
-        order = torch.argsort(self.rows.lengths, stable=True)
-        longest = self.rows.lengths[order].clamp(min=128).tolist()  # what a character network sees of any text
-        pieces, start = [], 0
+    def batches(self, nodes: Tensor) -> list[Tensor]:
+        """Places in `nodes`, rows of like length together, in batches that fit into memory with their padding."""
+        lengths = self.rows.lengths[nodes]
+        order = torch.argsort(lengths, stable=True)
+        longest = lengths[order].clamp(min=128).tolist()  # what a character network sees of any text
+        batches, start = [], 0
         for end in range(1, len(order) + 1):
             if end == len(order) or (end + 1 - start) * longest[end] > _POSITIONS:
-                pieces.append(order[start:end])
+                batches.append(order[start:end])
                 start = end
-        return pieces
-
-
-def reads_texts(network: object) -> bool:
-    """Whether it is the name of a network that reads texts."""
-    return isinstance(network, str) and network in TEXT_NETWORKS
+        return batches
 
 
 def read_training_texts(
-    network: str, x: Given, max_words: int, word_vectors: str | Path | WordVectors | None
+    network: str,
+    x: Given,
+    make_reader: Callable[[list[str]], Reader],
+    vectors: str | Path | WordVectors | None,
 ) -> tuple[Texts, Reader]:
     """X as a network is trained on it, and the reader for new texts.
 
     Args:
         network: Name of a network that reads texts.
         x: List, tuple, series or array of n strings.
-        max_words: Largest number of words that are told apart.
-        word_vectors: Vectors that go with the texts, or a file of them.
+        make_reader: Makes the reader of the network from the training texts.
+        vectors: Word vectors that go with the texts, or a file of them.
     """
     strings = as_texts(network, x)
-    vectors = _word_vectors(word_vectors, strings)
-    reader = Reader.of(network, strings, max_words)
-    return Texts(strings, reader.read(strings), vectors), reader
+    word_vectors = _word_vectors(vectors, strings)
+    reader = make_reader(strings)
+    return Texts(strings, reader.read(strings), word_vectors), reader
 
 
 def read_new_texts(reader: Reader, x: Given) -> Texts:
@@ -167,12 +166,18 @@ def as_texts(network: str, x: object) -> list[str]:
     return checked_texts(None if type(text).__name__ == "NAType" else text for text in rows)
 
 
-def refuse_texts(network: object, x: object) -> None:
-    """Says what to do with texts beside a network that takes numbers."""
+def refuse_texts(network: str, custom: bool, x: object) -> None:
+    """Says what to do with texts beside a network that takes numbers.
+
+    Args:
+        network: Its name.
+        custom: Whether it is the user's own.
+        x: What was given.
+    """
     rows = listed(x) or []
     if not isinstance(next((text for text in rows if text is not None), None), str):
         return
-    if callable(network):
+    if custom:
         raise ValueError(
             "x holds texts, and a network of your own takes numbers; give x=Vocabulary.of(texts).read(texts) or "
             "quantize(texts) of ngm.text, or a mapping of arrays, such as a tokenizer makes"

@@ -8,7 +8,7 @@ from ngm._spelling import nearest
 from ngm.choices import TEXT_NETWORKS, WORD_NETWORKS
 from ngm.io.files import is_graph_folder
 from ngm.parameters import PARAMETERS
-from ngm.workflow.options import ALPHAS, OF_EDGES, SHARE, TrainOptions, TrainRequest, check_choices
+from ngm.workflow.options import ALPHAS, OF_EDGES, TrainOptions, TrainRequest, check_choices
 
 
 def check(request: TrainRequest) -> None:
@@ -41,8 +41,8 @@ def check(request: TrainRequest) -> None:
 def _check_settings(settings: Mapping[str, object]) -> None:
     """Refuses names that are no settings of the estimators, or that are given otherwise."""
     for name in settings:
-        if name in ("folder", "resume", "overwrite", "word_vectors"):
-            instead = {"folder": "output", "word_vectors": "vectors"}.get(name, name)
+        if name in ("folder", "resume", "overwrite", "vectors"):
+            instead = {"folder": "output"}.get(name, name)
             raise ValueError(f"settings has {name!r}, which is an argument of its own here; give {instead}= instead")
         if name not in PARAMETERS:
             raise ValueError(f"settings has {name!r}{nearest(name, PARAMETERS)}; choose from {', '.join(PARAMETERS)}")
@@ -136,7 +136,7 @@ def _check_vectors(options: TrainOptions, settings: Mapping[str, object]) -> Non
 
 
 def _check_validation(options: TrainOptions, settings: Mapping[str, object]) -> None:
-    share, noun = settings.get("validation", SHARE), options.noun
+    share, noun = settings.get("validation", "auto"), options.noun
     if options.validation_column is not None and "validation" in settings:
         raise ValueError("both --validation and --validation-column are given; choose one")
     if settings.get("patience") is not None and not share:

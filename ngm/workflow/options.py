@@ -19,8 +19,7 @@ HOW: tuple[str, ...] = get_args(How)
 ENCODERS: tuple[str, ...] = get_args(EncoderName)
 ALPHAS = ("alpha_ll", "alpha_lu", "alpha_uu")
 OF_EDGES = ("distance", "influence", "negatives", "margin", "scaling")  # which edges with an alpha above 0 have
-K, SEPARATOR, SHARE = 5, ";", 0.1
-FEW_LABELS = 30  # per class, below which none are held out unless the user says so
+K, SEPARATOR = 5, ";"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from ngm.features.features import Strings
 from ngm.io.files import is_graph_folder, temporary_path
 from ngm.io.run_folder import JSON, Run
 from ngm.io.tables.stream import Stream
-from ngm.text.readers import UnreadTextsWarning, reads_texts
+from ngm.networks.specifications import network_of
+from ngm.text.readers import UnreadTextsWarning
 from ngm.workflow.prediction_files import check_output, written
 from ngm.workflow.prediction_items import Batch, Items, SourceOptions, items_of, opened
 from ngm.workflow.predictions import Predicted, predicted
@@ -183,7 +184,7 @@ def _open_items(
     if features is not None and features.nodes is not None and is_graph_folder(source):
         _refuse_text(folder, features, given)
         return items_of(source, None, features, read)
-    if features is None and not reads_texts(model.network):
+    if features is None and not network_of(model.network).reads_texts:
         raise ValueError(
             f"{folder} was trained in Python, and nothing in it says how x is made from a table; use "
             f"ngm.load({str(folder)!r}).predict(x)"

@@ -167,7 +167,7 @@ class TrainingNodes:
     def of(cls, folder: str, nodes: Nodes, options: SourceOptions) -> TrainingNodes:
         """Sees that it is the same graph."""
         if options.delimiter is not None or options.header is not None:
-            raise ValueError(f"{folder} is no text file, so delimiter and header say nothing; leave them out")
+            raise ValueError(f"{folder} is not a text file, so delimiter and header have no effect; leave them out")
         data = open_graph(folder)
         remedy = "give that one, or a table of the links of new nodes"
         if len(data.graph) != len(nodes.ids):

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from ngm.build.knn import knn_graph
 from ngm.build.text import rows_graph, text_rows
+from ngm.choices import TEXT_NETWORKS
 from ngm.features import Features, Read, X
 from ngm.graph import Graph
 from ngm.io.files import is_graph_folder
 from ngm.io.graph_data import GraphData, open_graph
 from ngm.io.table_columns import column_texts
 from ngm.io.tables import Table, read_table
-from ngm.networks import TEXT_NETWORKS
 from ngm.text.encoders import Choice, Encoder, TfidfSVD
 from ngm.text.encoders.encoder import OnTexts
 from ngm.text.words import words_of

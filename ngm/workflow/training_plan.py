@@ -60,12 +60,7 @@ def plan_training(model: NGMEstimator, data: TrainingData) -> TrainingPlan:
         data: What it would be fitted to.
     """
     kind = _Numbers if isinstance(model, NGMRegressor) else _Classes
-    given = {f.name: getattr(model, f.name) for f in fields(model)} | {
-        "folder": None,
-        "resume": False,
-        "overwrite": False,
-    }
-    tried = kind(**given)
+    tried = kind(**{f.name: getattr(model, f.name) for f in fields(model)})
     tried.fit(data.x, data.target.y, graph=data.graph)  # views are for teachers, which are left out
     return TrainingPlan(
         weights=sum(p.numel() for p in tried.network_.parameters()),
@@ -94,6 +89,7 @@ class _DryRun(NGMEstimator):
         loss: NGMLoss,
         held_out: HeldOut,
         run: Run | None,
+        resume: bool,
         on_epoch: Callable[[Epoch], None] | None,
     ) -> History:
         self.num_steps = len(loader)

@@ -15,13 +15,15 @@ from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.control import without_graph
 from ngm.estimators.regressor import NGMRegressor
+from ngm.estimators.validation import SHARE
 from ngm.io.files import is_graph_folder
-from ngm.io.run_folder import JSON
+from ngm.io.run_folder import JSON, RunTarget
 from ngm.networks.input_scaling import Table
+from ngm.recipes.parameters import network_specification, parameters_from_flat
 from ngm.training import Epoch
 from ngm.workflow.checks import check_edges, has_teachers
 from ngm.workflow.monitor import Monitor, validation_metric
-from ngm.workflow.options import FEW_LABELS, SHARE, TrainOptions, TrainRequest
+from ngm.workflow.options import TrainOptions, TrainRequest
 from ngm.workflow.training_data import TrainingData
 
 OnEpoch: TypeAlias = Callable[[Epoch], None]
@@ -58,7 +60,7 @@ def _comparison_row(models: Sequence[NGMEstimator], values: Sequence[float]) -> 
     """A row as tables of experiments have them."""
     seconds = [sum(epoch["seconds"] for epoch in model.history_.epochs) for model in models]
     return {
-        "method": str(models[0].network),
+        "method": network_specification(models[0]).name,
         "setting": "validation",
         "metric": (metric_of(models[0]) or ("accuracy", 0.0))[0],
         "mean": statistics.fmean(values),
@@ -93,19 +95,14 @@ def make_estimator(request: TrainRequest, data: TrainingData) -> NGMEstimator:
     if taught:
         check_edges(given)
     if network in WORD_NETWORKS or (taught and network in TEXT_NETWORKS):
-        given["word_vectors"] = options.vectors
-    share = given.pop("validation", _validation_share(request, data))
-    given["validation"] = data.target.held_out if data.target.held_out is not None else share or None
-    given |= {"folder": request.output, "resume": request.resume, "overwrite": request.overwrite}
-    return kind(**given)  # type: ignore[arg-type]
-
-
-def _validation_share(request: TrainRequest, data: TrainingData) -> float:
-    """Part of the labelled rows to validate on where none is given: none where labels are too few to spare any."""
-    needed = request.options.control or request.settings.get("patience") is not None
-    counts = data.target.counts
-    few = bool(counts) and int((~data.target.unlabeled).sum()) < FEW_LABELS * len(counts)
-    return 0.0 if few and not needed else SHARE
+        given["vectors"] = options.vectors
+    if data.target.held_out is not None:
+        given["validation"] = data.target.held_out
+    elif "validation" in given:
+        given["validation"] = given["validation"] or None
+    elif options.control:
+        given["validation"] = SHARE  # a comparison needs validation rows, however few labels there are
+    return kind(**vars(parameters_from_flat(given)))
 
 
 def recomputed_parts(options: TrainOptions, data: TrainingData) -> frozenset[str]:
@@ -119,7 +116,8 @@ def recomputed_parts(options: TrainOptions, data: TrainingData) -> frozenset[str
 def fit_kept(model: NGMEstimator, data: TrainingData, request: TrainRequest, monitor: Monitor) -> None:
     """Trains the run that is kept."""
     logs = _logs(request.log, request.output)
-    fit(model, data, "with the graph" if request.options.control else "training", monitor, logs)
+    description = "with the graph" if request.options.control else "training"
+    fit(model, data, description, monitor, logs, target=RunTarget(request.output, request.resume, request.overwrite))
 
 
 def fit_controls(runs: TrainingRuns, data: TrainingData, options: TrainOptions, monitor: Monitor) -> None:
@@ -129,7 +127,7 @@ def fit_controls(runs: TrainingRuns, data: TrainingData, options: TrainOptions, 
     for i in range(count):
         of = f" (seed {i + 1} of {count})" if count > 1 else ""
         if i:
-            other = clone(model).set_params(seed=model.seed + i, folder=None, resume=False, overwrite=False)
+            other = clone(model).set_params(seed=model.seed + i)
             with_graph.append(fit(other, data, f"with the graph{of}", monitor))
         plain = without_graph(with_graph[i], data.target.y)
         without.append(fit(plain, data, f"without the graph{of}", monitor, graph=False))
@@ -148,8 +146,10 @@ def fit(
     monitor: Monitor,
     logs: Sequence[OnEpoch] = (),
     graph: bool = True,
+    target: RunTarget | None = None,
 ) -> NGMEstimator:
     """Fits, and tells the monitor and the logs of every epoch."""
+    target = target or RunTarget()
     with monitor.fitting(model, description) as progress:
 
         def on_epoch(epoch: Epoch) -> None:
@@ -162,6 +162,9 @@ def fit(
             graph=data.graph if graph else None,
             views=views_of(model, data) if graph else None,
             on_epoch=on_epoch,
+            folder=target.folder,
+            resume=target.resume,
+            overwrite=target.overwrite,
         )
 
 

@@ -12,11 +12,12 @@ from ngm._spelling import nearest
 from ngm.cli.settings import Setting, every_setting, fields_of, settings
 from ngm.cli.training.options import CallOptions
 from ngm.io.files import path_exists
+from ngm.parameters import renamed_settings
 from ngm.workflow.options import ALPHAS, OF_EDGES, TrainOptions, TrainRequest
 
 _KEYS = ("format", "version", "estimator", "settings", "versions", "commit", "command", "data")
 _ESTIMATORS = ("NGMClassifier", "NGMRegressor")
-_ALWAYS = ("network", "validation")  # where the command's default is not the field's
+_ALWAYS = ("network",)  # where the command's default may be another
 _INPUTS = ("text", "columns", "input")
 _INSTEAD: dict[str, Sequence[str]] = {  # what is given -> what of the file no longer holds
     "text": _INPUTS,
@@ -86,7 +87,7 @@ def read_config(path: Path, instead: Collection[str]) -> tuple[dict[str, object]
     found = _settings(file, content.get("settings"), {*instead, *(["validation"] if marked else [])})
     if "no_graph" in instead and found.get("recipe") == "strong":
         del found["recipe"]  # it needs a graph
-    vectors = found.pop("word_vectors", None)
+    vectors = found.pop("vectors", None)
     if "command" not in content:  # a run of one's own, from Python
         options = {"vectors": vectors} if vectors is not None and "vectors" not in instead else {}
         options |= {"task": "number"} if estimator == "NGMRegressor" and "task" not in instead else {}
@@ -103,15 +104,18 @@ def _check_there(source: object) -> None:
 
 def _settings(file: Path, content: object, instead: Collection[str]) -> dict[str, object]:
     """The settings of the file that are not the defaults."""
-    elsewhere = {"folder", "resume", "overwrite", *instead, *(["word_vectors"] if "vectors" in instead else [])}
-    known = every_setting()
+    elsewhere, known = set(instead), every_setting()
+    if isinstance(content, dict):
+        content = renamed_settings(content)
     for name, value in content.items() if isinstance(content, dict) else ():
         in_python = isinstance(value, str) and value.startswith(("function ", "in memory: ", "given as "))
         if in_python and name not in elsewhere:
-            flag = "--vectors" if name == "word_vectors" else f"--{name.replace('_', '-')}"
+            flag = f"--{name.replace('_', '-')}"
             raise ValueError(f"{file}: settings.{name} was given in Python ({value}); give {flag} as well")
+    if isinstance(content, dict) and "validation" in content:
+        share = content.pop("validation")
+        content |= {} if share == known["validation"].declared.default else {"validation": share or 0.0}
     found = _checked(file, "settings", content, known, elsewhere)
-    found = {n: 0.0 if n == "validation" and v is None else v for n, v in found.items()}
     return {n: v for n, v in found.items() if n in _ALWAYS or v != known[n].declared.default}
 
 

@@ -17,7 +17,7 @@ from ngm.build import knn_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, Progress
 from ngm.graph import Graph
 from ngm.metrics import accuracy
-from ngm.networks.charcnn import CharCNN
+from ngm.networks.charcnn import CharCNNModule
 from ngm.objective import NGMLoss
 from ngm.recipes.soft_labels import soft_labels
 from ngm.sampling import EdgeLoader
@@ -171,7 +171,7 @@ def fitted(
         (network with the weights that were best on validation articles, what happened, steps in an epoch).
     """
     with seeded(seed):
-        network = CharCNN(len(articles.data.classes), method.size)
+        network = CharCNNModule(len(articles.data.classes), method.size)
     loader, loss = _loader_and_loss(articles, method, articles.training_labels(labels, seed), seed)
 
     def evaluate(network: nn.Module) -> Epoch:
@@ -184,10 +184,10 @@ def fitted(
         epochs=-(-steps // len(loader)),
         seed=seed,
         learning_rate=method.learning_rate,
-        average=AVERAGE,
         bfloat16=method.bfloat16,
         evaluate=evaluate,
         patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // len(loader))),
+        ema_decay=AVERAGE,
     )
     return network, history, len(loader)
 
@@ -230,7 +230,7 @@ def _loader_and_loss(articles: Articles, method: AgNewsMethod, y_train: Ids, see
     )
     # as many batches as the labelled articles alone have; where they are few, not all edges at once
     edges = min(-(-graph.num_edges * BATCH // int(labeled.sum())), 4 * BATCH)
-    return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed, labels="every_batch"), loss
+    return EdgeLoader(x, y, [graph], batch_size=edges, seed=seed), loss
 
 
 def _inputs(articles: Articles, method: AgNewsMethod, ids: Tensor, seed: int) -> Ragged | SynonymTexts | CroppedTexts:

@@ -14,12 +14,13 @@ from sklearn.preprocessing import normalize
 from torch import Tensor
 from torch.nn import functional as F
 
-from ngm import inputs
+from ngm import Optimizer, inputs
 from ngm.comparators.one_vs_rest import LinearOneVsRest
 from ngm.datasets import Dataset
 from ngm.distances import l2
 from ngm.estimators.classifier import NGMClassifier
 from ngm.graph import Graph
+from ngm.networks import FFNN
 from ngm.networks.one_vs_rest import OneVsRest, separate
 from ngm.objective import NGMLoss, NodeCost
 from ngm.rows import take_rows
@@ -154,7 +155,6 @@ class LabelNetworks:
             bloggers.graph if self.alpha else None,
             batch_size=self.batch_size if self.alpha else self.batch_size // 4,
             seed=seed,
-            labels="every_batch",
         )
         labeled_fraction = len(labeled) / bloggers.graph.num_nodes
         steps = self.steps[(labeled_fraction > 0.3) + (labeled_fraction > 0.6)]
@@ -216,17 +216,18 @@ class JointNetwork:
         network = NGMClassifier(
             hidden=(),
             recipe="paper",
-            input_scaling="unit_rows",
             alpha_ll=self.alpha,
             alpha_lu=self.alpha,
             alpha_uu=self.alpha,
             negatives=0,
+            graph_screen=False,
+            validation=None,
             batch_size=self.batch_size,
             epochs=round(self.steps / -(-batched // self.batch_size)),
             learning_rate=0.1,
-            weight_decay=1 / (self.penalty * len(labeled)),
-            average=0.98,
             seed=seed,
+            network=FFNN(input_scaling="unit_rows"),
+            optimizer=Optimizer(weight_decay=1 / (self.penalty * len(labeled)), ema_decay=0.98),
         )
         graph = bloggers.graph if self.alpha else None
         network.fit(x, bloggers.training_labels(labeled).astype(np.int64), graph=graph)

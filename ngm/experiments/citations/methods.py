@@ -17,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from ngm import Optimizer
+from ngm.choices import Candidates, RoundTeacher
 from ngm.comparators.gcn import GCN
 from ngm.comparators.linear import LinearSoftmax
 from ngm.comparators.manifold import ManifoldRegularization
@@ -25,8 +27,9 @@ from ngm.comparators.semi_embedding import SemiEmbedding
 from ngm.comparators.tsvm import TransductiveSVM
 from ngm.comparators.two_stage import TwoStage
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.self_training import Candidates, SelfTraining, Teacher
+from ngm.estimators.self_training import SelfTraining
 from ngm.graph import Graph
+from ngm.networks import FFNN
 from ngm.propagation.label_propagation import LabelPropagation
 
 ALPHA = 0.2  # the paper's, for every kind of edge
@@ -95,13 +98,17 @@ def _everywhere(text: str) -> dict[str, str]:
 
 def _ffnn(seed: int) -> NGMClassifier:
     """The network alone. An epoch is a single step on the seeds, so it gets more of them."""
-    network = NGMClassifier(hidden=HIDDEN, recipe="paper", input_scaling="none", epochs=300, patience=100, seed=seed)
+    network = NGMClassifier(
+        network=FFNN(HIDDEN, input_scaling="none"), recipe="paper", epochs=300, patience=100, seed=seed
+    )
     return _with_alpha(network, 0)
 
 
 def _ngm(seed: int) -> NGMClassifier:
     """The same network with the graph term; an epoch is a pass over all edges."""
-    network = NGMClassifier(hidden=HIDDEN, recipe="paper", input_scaling="none", epochs=60, patience=20, seed=seed)
+    network = NGMClassifier(
+        network=FFNN(HIDDEN, input_scaling="none"), recipe="paper", epochs=60, patience=20, seed=seed
+    )
     return _with_l2(network, ALPHA, negatives=0)
 
 
@@ -113,7 +120,7 @@ def _with_alpha(network: NGMClassifier, alpha: float) -> NGMClassifier:
 
 def _with_l2(network: NGMClassifier, alpha: float, negatives: int) -> NGMClassifier:
     """Eq. 3's graph term: the mean l2 distance of the last hidden layer across edges."""
-    network.set_params(distance="l2", layer="last_hidden", scaling="mean", negatives=negatives)
+    network.set_params(distance="l2", layer="last_hidden", scaling="mean", negatives=negatives, graph_screen=False)
     return _with_alpha(network, alpha)
 
 
@@ -123,17 +130,16 @@ def _repulsion(alpha: float, margin: float, epochs: int | None, seed: int) -> NG
         hidden=(100,),
         margin=margin,
         recipe="paper",
-        input_scaling="unit_rows",
-        dropout=0.5,
         learning_rate=0.01,
-        weight_decay=5e-4,
         epochs=epochs,
         seed=seed,
+        network=FFNN(dropout=0.5, input_scaling="unit_rows"),
+        optimizer=Optimizer(weight_decay=5e-4),
     )
     return _with_l2(network, alpha, negatives=1)
 
 
-def _self_trained(candidates: Candidates, teacher: Teacher, rounds: int, seed: int) -> SelfTraining:
+def _self_trained(candidates: Candidates, teacher: RoundTeacher, rounds: int, seed: int) -> SelfTraining:
     """NGM-FFNN that labels more nodes and trains again. The paper does not say who labels them."""
     network = _ngm(seed).set_params(epochs=20, patience=8)
     return SelfTraining(network, candidates=candidates, teacher=teacher, rounds=rounds)
@@ -146,7 +152,16 @@ def _default(seed: int) -> NGMClassifier:
 
 def _plain(seed: int) -> NGMClassifier:
     """The default's network and its settings, without a teacher: for all labels at once."""
-    return NGMClassifier(alpha_ll=0, alpha_lu=0, alpha_uu=0, recipe="paper", dropout=0.5, epochs=100, seed=seed)
+    return NGMClassifier(
+        alpha_ll=0,
+        alpha_lu=0,
+        alpha_uu=0,
+        recipe="paper",
+        epochs=100,
+        validation=None,
+        seed=seed,
+        network=FFNN(dropout=0.5),
+    )
 
 
 def _ours(seed: int) -> NGMClassifier:

@@ -23,7 +23,7 @@ from ngm.build.text import text_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, few_labels
 from ngm.graph import Graph
 from ngm.metrics import mean_reciprocal_rank
-from ngm.networks.lstm import LSTM
+from ngm.networks.lstm import LSTMModule
 from ngm.objective import NGMLoss
 from ngm.propagation.label_propagation import LabelPropagation
 from ngm.sampling import EdgeLoader
@@ -301,7 +301,9 @@ class LSTMRanker:
         loss = NGMLoss(alpha_ll=self.alpha, alpha_lu=self.alpha, alpha_uu=self.alpha, distance="l2", scaling="mean")
         validation, test = (messages.vocabulary.read(messages.part(ids)) for ids in (data.validation, data.test))
         with seeded(seed):
-            network = LSTM(len(messages.vocabulary), len(data.classes), dropout=self.dropout, vectors=messages.table)
+            network = LSTMModule(
+                len(messages.vocabulary), len(data.classes), dropout=self.dropout, vectors=messages.table
+            )
 
         def evaluate(network: nn.Module) -> Mapping[str, float]:
             return {"mrr": mean_reciprocal_rank(data.y[data.validation], logits(network, validation))}
@@ -313,9 +315,9 @@ class LSTMRanker:
             epochs=max(1, self.steps(messages) // len(loader)),
             seed=seed,
             learning_rate=self.learning_rate,
-            average=self.average,
             clip=1.0,
             evaluate=evaluate,
+            ema_decay=self.average,
         )
         return IntentScores(logits(network, validation), logits(network, test))
 
@@ -327,7 +329,6 @@ class LSTMRanker:
             graph if self.alpha else None,
             batch_size=self.batch_size if self.alpha else self.batch_size // 4,
             seed=seed,
-            labels="every_batch",
         )
 
     def _smoothed(self, messages: Messages, seed: int) -> Tensor:

@@ -1,25 +1,14 @@
-"""What `ngm train` says to a user's mistake, word for word; and its help."""
+"""What `ngm train` says to a user's mistakes, word for word; `test_sentences.py` makes them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
-from tests.commands import Run, runner
 from tests.train_tables import TEXTS, TRAIN, labels
 
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in a folder of its own with some tables, and gives (exit code, output, errors)."""
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": labels()}).to_csv("texts.csv", index=False)
-    return runner(monkeypatch, capsys)
-
-
-WRONG = [
+MISTAKES = [
     (
         ("train", "texts.csv", "--text", "bodi", "--label", "topic"),
         "texts.csv has no column 'bodi' (did you mean 'body'?); its columns are id, body, topic",
@@ -190,8 +179,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("words", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
-def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], message: str, run: Run) -> None:
+def write_files() -> None:
+    """The files of the mistakes, here."""
+    pd.DataFrame({"id": range(100, 130), "body": TEXTS, "topic": labels()}).to_csv("texts.csv", index=False)
     Path("wide.txt").write_text("cat 1 2\ndog 1 2 3\n", encoding="utf-8")
     Path("one.csv").write_text("body,topic\na b,a\nc d,a\ne f,\n" + "g h,\n" * 5, encoding="utf-8")
     Path("none.csv").write_text("body,topic\na b,\nc d,\ne f,\n", encoding="utf-8")
@@ -202,13 +192,3 @@ def test_a_mistake_ends_in_one_line_and_exit_code_2(words: tuple[str, ...], mess
     Path("stray.csv").write_text("\n".join(["a,b,c,kind", *stray, ""]), encoding="utf-8")
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("keep", encoding="utf-8")
-    assert run(*words) == (2, "", f"error: {message}")
-    assert not Path("run").exists()
-
-
-def test_help_has_an_example(run: Run) -> None:
-    code, out, _ = run("train", "--help")
-    assert code == 0
-    assert " ".join(out.split()).count("Example: ngm train") == 3
-    for words in ("--json", "Data", "Graph", "Training", "Settings of the estimator", "Output"):
-        assert words in out
