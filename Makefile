@@ -49,11 +49,16 @@ check: .venv/ready
 # below: what a user's code goes through, without reproductions, examples, browser, kills, and exports, which ask for a
 # newer torch. Old packages beside new ones warn of what will be removed one day; those warnings are no errors here.
 FLOORS := .venv-floors/bin
-CORE := paper public_api graph graph_files graph_folders graph_conversion store ingest tables stream distances spread \
-	ordering sampling objective networks training metrics propagation classifier regressor targets validation saving \
-	resume recipes knn knn_options sparse_graph text_graph text_vectors text_estimators tokens lstm charcnn processor \
-	walks inputs logs report report_page train_command predict_command sklearn_contract datasets pickles fetch doors \
-	export_torch
+CORE := test_paper test_public_api test_graph io/test_graph_folder io/test_graph_data test_graph_conversion \
+	io/tables/test_ingest cli/test_ingest io/tables/test_table io/tables/test_stream test_distances \
+	propagation/test_kernel test_ordering test_sampling test_objective networks/test_networks test_training \
+	test_metrics propagation/test_label_propagation estimators/test_classifier estimators/test_regressor \
+	test_targets estimators/test_validation estimators/test_persistence estimators/test_resume \
+	recipes/test_recipes build/test_knn build/test_knn_options build/test_sparse build/test_text \
+	text/test_word_vectors estimators/test_text_estimators text/test_tokens networks/test_lstm \
+	networks/test_charcnn test_processor inputs/test_walks inputs/test_inputs test_logs report/test_report \
+	report/test_page cli/test_train cli/test_predict estimators/test_sklearn_contract datasets/test_datasets \
+	datasets/test_pickles io/test_fetch test_doors estimators/test_model_export_torch
 
 .venv-floors/ready: pyproject.toml
 	rm -rf .venv-floors
@@ -65,7 +70,7 @@ CORE := paper public_api graph graph_files graph_folders graph_conversion store 
 
 floors: .venv-floors/ready
 	OMP_NUM_THREADS=1 $(FLOORS)/python -m pytest -n 2 -W default::DeprecationWarning -W default::FutureWarning \
-		-W default::PendingDeprecationWarning $(CORE:%=tests/test_%.py)
+		-W default::PendingDeprecationWarning $(CORE:%=tests/%.py)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/epoch.py

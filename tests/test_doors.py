@@ -61,7 +61,7 @@ ADMITTED = {
     ("__init__.py", "importlib.import_module"): "a module of this package, by the name of a public thing or its own",
     ("networks/__init__.py", "importlib.import_module"): "likewise",
     ("cli/streams.py", "os.execv"): "this very command again, with the words it was given, where the locale is C",
-    ("datasets/pickles.py", "pickle"): "an unpickler that makes stand-ins only; tests/test_pickles.py attacks it",
+    ("datasets/pickles.py", "pickle"): "makes stand-ins only; tests/datasets/test_pickles.py attacks it",
     ("io/fetch.py", "subprocess"): "a list of words for pip, without a shell; nothing of it is read from a file",
     ("estimators/model_export.py", "torch.export.load"): "the archive that this process has just written, to check it",
 }

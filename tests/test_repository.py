@@ -180,3 +180,22 @@ def test_a_test_module_that_is_imported_is_found() -> None:
     code = "from tests.test_graph import PATH\nfrom tests import test_store\nimport tests.test_walks\nimport ngm"
     wanted = {"tests.test_graph", "tests.test_graph.PATH", "tests", "tests.test_store", "tests.test_walks", "ngm"}
     assert set(imported(code)) == wanted
+
+
+def without_a_package(tests: Path, package: Path) -> list[str]:
+    """The folders of the tests that no package is called after."""
+    folders = [f.relative_to(tests) for f in tests.rglob("*") if f.is_dir() and f.name != "__pycache__"]
+    return sorted(f.as_posix() for f in folders if not (package / f / "__init__.py").is_file())
+
+
+def test_every_folder_of_the_tests_is_called_after_a_package() -> None:
+    assert without_a_package(ROOT / "tests", ROOT / "ngm") == []
+
+
+def test_a_folder_of_tests_without_a_package_is_found(tmp_path: Path) -> None:
+    for folder in ("build", "io/tables", "io/__pycache__", "other"):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "ngm" / folder).mkdir(parents=True)
+    for package in ("build", "io"):
+        (tmp_path / "ngm" / package / "__init__.py").touch()
+    assert without_a_package(tmp_path / "tests", tmp_path / "ngm") == ["io/tables", "other"]

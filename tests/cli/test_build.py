@@ -174,7 +174,7 @@ def test_the_command_runs_on_its_own_and_shows_bars_of_text(tmp_path: Path) -> N
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, "build", "texts.parquet", "--text", "body", "-k", "2"],
         cwd=tmp_path,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         encoding="utf-8",

@@ -241,7 +241,7 @@ def test_text_has_a_contrast_of_at_least_four_and_a_half(colors: dict[str, str])
 
 def test_both_themes_have_the_same_colours_and_the_style_uses_no_other() -> None:
     assert list(LIGHT) == list(DARK)
-    folder = Path(__file__).parent.parent / "ngm" / "report"
+    folder = Path(__file__).parents[2] / "ngm" / "report"
     style = (folder / "page.css").read_text(encoding="utf-8")
     own = set(re.findall(r"(--[a-z0-9-]+):", style))
     assert set(re.findall(r"var\((--[a-z0-9-]+)\)", style)) - own <= {f"--{name}" for name in LIGHT}

@@ -223,7 +223,7 @@ def test_deepwalk_gives_the_same_bits_for_the_same_seed_in_any_process() -> None
         "import sys; from tests.graphs import cliques; from ngm.inputs.walks import deepwalk; "
         "sys.stdout.write(deepwalk(cliques(), 4, 5, 2, 2, seed=3).tobytes().hex())"
     )
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     other = subprocess.run(
         [sys.executable, "-c", code],
         cwd=root,

@@ -1,4 +1,4 @@
-"""Reading the data sets; `test_fetch.py` has how their files are found."""
+"""Reading the data sets; `tests/io/test_fetch.py` has how their files are found."""
 
 from __future__ import annotations
 
