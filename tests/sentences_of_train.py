@@ -22,6 +22,11 @@ MISTAKES = [
         (*TRAIN, "--network", "lstmm"),
         "--network is 'lstmm' (did you mean 'lstm'?); choose from ffnn, charcnn, charcnn-small, charcnn-large, lstm",
     ),
+    ((*TRAIN, "--network", "charcnn", "--max-words", "9"), "max_words is 9, which is for lstm; network is 'charcnn'"),
+    (
+        (*TRAIN, "--network", "ffnn", "--crop", "0.3"),
+        "crop is 0.3, which is for charcnn, charcnn-small, charcnn-large, lstm; network is 'ffnn'",
+    ),
     ((*TRAIN, "--recipe", "week"), "--recipe is 'week'; choose from auto, paper, strong"),
     (
         (*TRAIN, "--recipe", "strong", "--no-graph"),

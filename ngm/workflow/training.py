@@ -14,6 +14,7 @@ from ngm.io.locks import folder_lock
 from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON, Run
 from ngm.io.run_writer import RunWriter
+from ngm.recipes.parameters import parameters_from_flat
 from ngm.workflow.checks import check
 from ngm.workflow.monitor import Monitor, SilentMonitor, collected_notes
 from ngm.workflow.options import TrainOptions, TrainRequest
@@ -168,6 +169,7 @@ def run_request(request: TrainRequest, monitor: Monitor | None = None, started: 
     started = time.perf_counter() if started is None else started
     monitor = monitor or Monitor()
     check(request)
+    parameters_from_flat(request.settings)  # refuses settings of another network before anything is read
     with process_group() as (rank, _):
         if rank > 0:
             return _train(replace(request, log=()), SilentMonitor(), started, leads=False)
@@ -185,6 +187,7 @@ def dry_run(request: TrainRequest, monitor: Monitor | None = None) -> DryRunResu
     """
     monitor, request = monitor or Monitor(), replace(request, dry_run=True)
     check(request)
+    parameters_from_flat(request.settings)
     with process_group() as (rank, _):
         if rank == 0:
             _check_folder(request, monitor)
