@@ -168,7 +168,8 @@ PARAMETERS: dict[str, Parameter] = {
         is_also=callable,
     ),
     "layer": Parameter(
-        "Layer whose output is h; by default the last hidden one, or the output for the last three distances.", kind=str
+        'Layer whose output is h; by default the last hidden one, or the output for "cross_entropy", "kl" and "js".',
+        kind=str,
     ),
     "influence": Parameter(
         'On directed graphs, "source", "target" or "both": which end pulls the other. Like distance, scaling and '

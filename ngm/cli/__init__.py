@@ -42,7 +42,8 @@ def main() -> None:
     prepare_streams()
     try:
         code = _run()
-        sys.stdout.flush()
+        if not code:  # an error has been printed else, that of a full disk among them
+            sys.stdout.flush()
     except BrokenPipeError:  # ngm ... | head
         code = CLOSED_PIPE
     except OSError as error:

@@ -58,6 +58,8 @@ def check_parameters(parameters: Parameters) -> None:
             raise ValueError(
                 f"hidden is {tuple(parameters.hidden)}, and that of the network is {tuple(network.hidden)}; set one"
             )
+    if network.reads != "any" and "hidden" not in network.settings() and tuple(parameters.hidden) != HIDDEN:
+        raise ValueError(f"hidden is set, but it is for network 'ffnn'; leave it out with network {network.name!r}")
 
 
 def check_settings(parameters: Parameters, settings: Settings) -> None:
@@ -93,8 +95,6 @@ def _check_text_settings(parameters: Parameters, teachers: bool) -> None:
             f"vectors is set, but network {network.name!r} reads characters; use network LSTM, or recipe='auto', whose "
             "teachers read them"
         )
-    if tuple(parameters.hidden) != HIDDEN:
-        raise ValueError(f"hidden is set, but it is for network 'ffnn'; leave it out with network {network.name!r}")
 
 
 def _check_hidden(hidden: object) -> None:

@@ -275,4 +275,4 @@ def named_network(name: str, settings: Mapping[str, object]) -> Network:
     return NETWORKS[name](**{setting: value for setting, value in settings.items() if setting in kind})
 
 
-NETWORK_SETTINGS = tuple(dict.fromkeys(f.name for kind in (FFNN, CharCNN, LSTM) for f in fields(kind)))
+NETWORK_SETTINGS = tuple(dict.fromkeys(setting for make in NETWORKS.values() for setting in make().settings()))
