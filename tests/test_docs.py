@@ -11,6 +11,7 @@ import runpy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from types import ModuleType
 
 import pytest
@@ -272,6 +273,18 @@ def test_the_table_of_which_k_is_that_of_the_kept_run() -> None:
         assert f"| {k} | {graph['edges']:,} | {graph['components']} | {within} | {scores} |" in page
     two, ten = (figure(row) for row in kept["without_graph"])
     assert f"| none | | | | | {two} | | {ten} |" in page
+
+
+def test_the_table_of_texts_is_that_of_the_kept_run() -> None:
+    kept = json.loads(text_of("benchmarks/results/text-command.json"))
+    page = text_of("docs/text.md").partition("## How good it is")[2].partition("\n## ")[0]
+    expected = []
+    for name, row in kept["datasets"].items():
+        ours, linear = (fmean(row[key]) for key in ("command", "minilm_logistic"))
+        figures = " | ".join(f"{value:.3f}".removeprefix("0") for value in (ours, linear))
+        expected.append(f"| {name} | {row['labels']} | {figures} | {100 * (ours - linear):+.1f} |")
+    assert [line for line in page.splitlines() if re.match(r"\| \w+ \| \d", line)] == expected
+    assert f"it gains {100 * kept['ratios']['mean_gain']:.1f} points" in page
 
 
 def test_the_digits_of_the_readme_are_those_of_the_kept_run() -> None:
