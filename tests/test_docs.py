@@ -285,6 +285,7 @@ def test_the_table_of_texts_is_that_of_the_kept_run() -> None:
         expected.append(f"| {name} | {row['labels']} | {figures} | {100 * (ours - linear):+.1f} |")
     assert [line for line in page.splitlines() if re.match(r"\| \w+ \| \d", line)] == expected
     assert f"it gains {100 * kept['ratios']['mean_gain']:.1f} points" in page
+    assert f"predicting 2,000 takes {kept['timed']['seconds']:.0f} s" in page
 
 
 def test_the_digits_of_the_readme_are_those_of_the_kept_run() -> None:
