@@ -343,8 +343,10 @@ def _text_as_json(model: TrainedModel, reader: Reader) -> dict[str, JSON]:
 
 def _check_same(before: Mapping[str, JSON], now: Mapping[str, JSON], folder: Path) -> None:
     for name, value in now.items():
-        if name not in _MAY_CHANGE and before.get(name) != value:
+        default = PARAMETERS[name].default if name in PARAMETERS else None  # of settings that older releases had not
+        earlier = before.get(name, _as_json(default))
+        if name not in _MAY_CHANGE and earlier != value:
             raise ValueError(
-                f"{folder} was trained with {name}={before.get(name)!r}, now it is {value!r}; resume with the same "
-                "settings, or train into a new folder"
+                f"{folder} was trained with {name}={earlier!r}, now it is {value!r}; resume with the same settings, or "
+                "train into a new folder"
             )

@@ -217,25 +217,6 @@ def test_a_model_predicts_as_it_was_trained_whatever_its_recipe_says_by_then(
     np.testing.assert_array_equal(load(tmp_path / "run").predict_proba(X), model.predict_proba(X))
 
 
-def test_a_run_folder_of_the_release_before_loads_and_predicts(tmp_path: Path) -> None:
-    network, optimizer = FFNN(dropout=0.2, input_scaling="unit_rows"), Optimizer("sgd", ema_decay=0.9, clip=1.0)
-    model = NGMClassifier(**SMALL, sampling="edges", network=network, optimizer=optimizer)
-    model.fit(X, WORDS, graph=GRAPH).save(tmp_path)
-    for name in ("config.json", "model.json"):
-        content = json.loads((tmp_path / name).read_text(encoding="utf-8"))
-        old = content["settings"] | {"average": 0.9, "cut": content["settings"].get("crop"), "unit_rows": True}
-        if name == "config.json":
-            old |= {"word_vectors": None, "thesaurus": None, "max_words": 20_000, "cut": None, "labels": "edges"}
-            old |= {"bfloat16": False, "folder": "run", "resume": False, "overwrite": False, "sampling": "plain"}
-        of_today = ("ema_decay", "crop", "vectors", "input_scaling", "graph_screen")
-        content["settings"] = {key: value for key, value in old.items() if key not in of_today}
-        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
-    back = load(tmp_path)
-    assert repr(back) == repr(model)
-    assert back.settings_ == model.settings_
-    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
-
-
 def test_settings_that_json_has_not_are_noted_by_name() -> None:
     def far(h_u: torch.Tensor, h_v: torch.Tensor) -> torch.Tensor:
         return (h_u - h_v).sum(dim=1)
