@@ -42,7 +42,7 @@ def scores(drawn: Problem, seed: int) -> dict[str, float]:
     targets = Targets(np.eye(drawn.num_classes, dtype=np.float32)[np.maximum(drawn.y, 0)])
     views = NodeViews({"features": scaled_features(drawn.x)}, [drawn.graph], drawn.num_classes)
     scored = ~labeled & (drawn.graph.degree > 0).numpy() & (drawn.y >= 0)
-    found = {one.name: one.proba for one in predict_all(views, targets, labeled)}
+    found = {one.name: one.values for one in predict_all(views, targets, labeled)}
     found[TOGETHER] = stack_teachers(views, targets, labeled, seed).soft_labels
     return {name: float((proba[scored].argmax(axis=1) == drawn.y[scored]).mean()) for name, proba in found.items()}
 

@@ -203,8 +203,8 @@ PARAMETERS: dict[str, Parameter] = {
         is_also=callable,
     ),
     "recipe": Parameter(
-        '"auto" trains on the labels of teachers, weighted by how well each predicts labels that it has not seen (for '
-        'numbers, as "paper"); "paper" trains on the labels and the edges (Eq. 3); "strong" trains on the labels of '
+        '"auto" trains on the labels of teachers, weighted by how well each predicts labels that it has not '
+        'seen; "paper" trains on the labels and the edges (Eq. 3); "strong" trains on the labels of '
         "networks that see whole neighbourhoods, slower (docs/few-labels.md). Settings that are not given are the "
         "recipe's.",
         kind=str,

@@ -31,6 +31,7 @@ _METRICS = {
     "accuracy": "accuracy",
     "micro_f1": "micro F1",
     "negative_squared_error": "squared error of scaled numbers",
+    "r_squared": "R²",
 }
 
 

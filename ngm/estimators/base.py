@@ -214,7 +214,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         )
         self._set_task(problem.task)
         self.num_validation_, self.num_given_ = len(problem.held_out.y), int(problem.labeled.sum())
-        settings = resolve(parameters, problem.task.name, problem.in_features)
+        settings = resolve(parameters, problem.task.name, problem.in_features, bool(problem.graphs))
         check_teachers(parameters, settings, len(problem.graphs), len(problem.views))
         scaling = input_scaling_of(network_specification(parameters), settings.input_scaling, inputs)
         self.settings_ = replace(settings, input_scaling=scaling)
@@ -348,9 +348,9 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return tags
 
 
-def followed_recipe(estimator: NGMEstimator) -> RecipeName:
-    """The recipe that `fit` would follow: "paper" where "auto" has no teachers for what is to be predicted."""
-    return resolve(estimator, estimator._any_task).recipe
+def followed_recipe(estimator: NGMEstimator, with_graph: bool) -> RecipeName:
+    """The recipe that `fit` would follow: "paper" where "auto" is to learn numbers without a graph."""
+    return resolve(estimator, estimator._any_task, taught=with_graph).recipe
 
 
 def trained_model(estimator: NGMEstimator) -> TrainedModel:

@@ -225,7 +225,8 @@ def teachers_as_json(report: TeacherReport) -> dict[str, JSON]:
         "weights": cast(JSON, dict(report.weights)),
         "scores": {name: _score(score) for name, score in report.scores.items()},
         "score": _score(report.score),
-        "interval": cast(JSON, list(report.interval)),
+        "interval": _finite(report.interval),
+        **({} if report.bounds is None else {"bounds": _finite(report.bounds)}),
         "held_out": report.num_held_out,
         "assortativity": cast(JSON, list(report.assortativity)),
     }
@@ -245,7 +246,21 @@ def teachers_from_json(content: JSON) -> TeacherReport | None:
         _known(cast("float | None", content["score"])),
         cast(int, content["held_out"]),
         cast("list[float]", content["assortativity"]),
+        _bounds(content.get("bounds")),
     )
+
+
+def _finite(interval: tuple[float, float]) -> list[JSON]:
+    """The ends of an interval; null where there is none."""
+    return [bound if np.isfinite(bound) else None for bound in interval]
+
+
+def _bounds(interval: JSON) -> tuple[float, float] | None:
+    """The interval of the score; None where it is Wilson's."""
+    if not isinstance(interval, list):
+        return None
+    low, high = cast("list[float | None]", interval)
+    return float("-inf") if low is None else low, cast(float, high)
 
 
 def _known(score: float | None) -> float:

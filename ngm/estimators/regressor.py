@@ -26,8 +26,12 @@ class NGMRegressor(RegressorMixin, NGMEstimator):  # type: ignore[misc]
     columns is unlabelled too, with a `PartlyLabeledWarning`. Targets are brought to mean 0 and standard deviation 1 for
     training, so that an alpha means the same on any scale.
 
-    Teachers are for classes, so here the default recipe "auto" does what "paper" does: labels and edges by Eq. 3, after
-    a look at whether the graph tells anything. `settings_.recipe` says so.
+    By default (recipe "auto") teachers give every node of the graph a number, and the network learns these: ridge
+    regressions on the rows and on the rows around each node, numbers spread over the edges, and the mean of all labels.
+    Each teacher is weighted by its squared error on labels that were held out of its training. A labelled node's target
+    is in part what the teachers say, the more so the less of the held-out labels they explain, since a network would
+    learn the noise of each by heart. Without a graph there are no teachers: a plain network is trained on the labelled
+    rows as recipe "paper" does, and `settings_.recipe` says so.
 
     Args:
         {settings}

@@ -6,8 +6,11 @@ settings           what each recipe decides where the estimator does not
 auto               recipe "auto": views, teachers, soft labels
 node_views         what teachers look at
 label_matrix       labels as teachers take them
-strong_teachers    cheap models that label every node
+teachers           cheap models that label every node
 stacking           teachers weighed by labels that they have not seen
+ridge              ridge regression with the penalty that leaves the smallest leave-one-out error
+number_teachers    cheap models that give every node a number
+number_stacking    the same weighing for numbers
 strong_teachers    recipe "strong": networks that see a node through its neighbourhood
 contrastive_pairs  neighbours drawn together, other pairs held apart
 soft_labels        soft labels for texts

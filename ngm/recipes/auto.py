@@ -16,6 +16,8 @@ from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_views import Floats, NodeViews, scaled_features
+from ngm.recipes.number_stacking import stack_number_teachers
+from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.stacking import TeacherReport, stack_teachers
 
 
@@ -34,16 +36,47 @@ def soft_targets(
     Returns:
         ((n, C) probabilities, (n,) mask of the nodes that have any, what the teachers were worth).
     """
+    nodes, included = _nodes_that_take_part(views, graphs, labeled, targets.num_classes)
+    ids = np.flatnonzero(included)
+    stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
+    soft_labels = targets.values * labeled[:, None]
+    soft_labels[ids] = stack.soft_labels
+    return soft_labels, included, stack.report
+
+
+def predicted_numbers(
+    views: Mapping[str, Table], graphs: Sequence[Graph], numbers: NumberTargets, labeled: Mask, seed: int
+) -> tuple[Floats, Mask, TeacherReport]:
+    """Numbers for the nodes that take part: those with an edge or a label.
+
+    Args:
+        views: View name -> (n, d) rows of the nodes, as they are; may be none.
+        graphs: At least one, over the n nodes.
+        numbers: Labels, with a mean near 0 and a deviation near 1.
+        labeled: (n,) mask of those that may be learned from.
+        seed: Same seed, same numbers.
+
+    Returns:
+        ((n, T) numbers, (n,) mask of the nodes that have any, what the teachers were worth).
+    """
+    nodes, included = _nodes_that_take_part(views, graphs, labeled)
+    ids = np.flatnonzero(included)
+    stack = stack_number_teachers(nodes, numbers.take(ids), labeled[ids], seed)
+    values = np.zeros_like(numbers.values)
+    values[ids] = stack.soft_labels
+    return values, included, stack.report
+
+
+def _nodes_that_take_part(
+    views: Mapping[str, Table], graphs: Sequence[Graph], labeled: Mask, num_classes: int = 2
+) -> tuple[NodeViews, Mask]:
+    """(views of the nodes with an edge or a label, (n,) mask of these)."""
     joined = torch.stack([graph.degree > 0 for graph in graphs]).any(dim=0).numpy()
     included: Mask = labeled | joined
     ids = np.flatnonzero(included)
     rows = {name: scaled_features(view if included.all() else view[ids]) for name, view in views.items()}
     inside = [graph if included.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
-    nodes = NodeViews(rows, inside, targets.num_classes)
-    stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
-    soft_labels = targets.values * labeled[:, None]
-    soft_labels[ids] = stack.soft_labels
-    return soft_labels, included, stack.report
+    return NodeViews(rows, inside, num_classes), included
 
 
 def soft_label_weights(sample_weight: ArrayLike | None, labeled: Tensor) -> ArrayLike | None:

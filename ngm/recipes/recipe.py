@@ -20,10 +20,11 @@ from ngm.distributed import from_first, rank_and_world
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.networks.specifications import TextNetwork
 from ngm.objective import NGMLoss
-from ngm.recipes.auto import soft_label_weights, soft_targets
+from ngm.recipes.auto import predicted_numbers, soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Floats
+from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
@@ -31,7 +32,7 @@ from ngm.recipes.stacking import TeacherReport
 from ngm.recipes.strong_teachers import strong_soft_labels
 from ngm.recipes.text_training import augmented_texts, own_views, text_targets
 from ngm.rows import Inputs
-from ngm.task import ClassTask
+from ngm.task import ClassTask, NumberTask
 from ngm.text.readers import Reader, Texts
 
 
@@ -109,13 +110,32 @@ class Auto(Recipe):
         """Soft labels for all nodes with an edge or a label; without a graph, the labels as they are."""
         if not problem.used_graphs:
             return problem
-        labels, labeled, teachers = self._soft_labels(problem)
+        labels, labeled, teachers = self._labels(problem)
         weight = soft_label_weights(problem.sample_weight, problem.labeled)
         labeled = _without_held_out_texts(problem, labeled)
         return replace(problem, targets=labels, labeled=labeled, sample_weight=weight, teachers=teachers)
 
+    def _labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
+        """((n, C) targets of the teachers, (n,) mask of the nodes that have any, what the teachers were worth)."""
+        return self._numbers(problem) if problem.task.name == "numbers" else self._soft_labels(problem)
+
+    def _numbers(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
+        """The same for (n, T) numbers."""
+        task, labeled = cast(NumberTask, problem.task), problem.labeled
+        found, mask, report = torch.zeros_like(problem.targets), torch.zeros_like(labeled), None
+        if rank_and_world()[0] == 0:
+            known = np.where(labeled[:, None].numpy(), task.scaled(problem.targets).numpy(), 0.0)
+            given = NumberTargets(known.astype(np.float32), _weights(problem))
+            views = {**own_views(problem), **problem.views}
+            values, has_number, report = predicted_numbers(
+                views, problem.used_graphs, given, labeled.numpy(), self.parameters.seed
+            )
+            found = torch.from_numpy(values.astype(np.float64) * task.scale + task.mean)
+            mask = torch.from_numpy(has_number)
+        return from_first(found), from_first(mask), report
+
     def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
-        """((n, C) soft labels, (n,) mask of the nodes that have any, what the teachers were worth)."""
+        """The same for (n, C) soft labels."""
         task, targets, labeled = problem.task, problem.targets, problem.labeled
         values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), task.out_features)
         soft, mask, report = torch.zeros(len(labeled), task.out_features), torch.zeros_like(labeled), None

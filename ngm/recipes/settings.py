@@ -16,7 +16,7 @@ from ngm.targets import TaskName
 class Settings:
     """What a recipe decides where the estimator does not; see `NGMClassifier` for each.
 
-    `recipe` is the one that is followed, which is "paper" where "auto" has no teachers for what is to be learned.
+    `recipe` is the one that is followed, which is "paper" where "auto" is to learn numbers without a graph.
     Where `epochs` is None, they are as many as make up `steps`, `most_epochs` at most. Where `weight_decay` is None, it
     is one over the number of labelled nodes, softly labelled ones among them. Where `dropout` is None, it is that of
     the network.
@@ -119,24 +119,28 @@ TEXT_RECIPES: dict[str, Settings] = {
     ),
 }
 TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_RECIPES}
+NUMBERS_INPUT_DROPOUT = 0.2
 EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
 
 
-def resolve(parameters: Parameters, task: TaskName, columns: int | None = None) -> Settings:
+def resolve(parameters: Parameters, task: TaskName, columns: int | None = None, taught: bool = True) -> Settings:
     """The settings to train with: those that were given, and the recipe's where they are None.
 
     Args:
         parameters: As given, the recipe among them.
         task: What is to be predicted; any task of classes before y has been read.
         columns: Width of a row of x; None where that does not matter yet.
+        taught: Whether there is a graph, and so teachers; numbers are learned as "paper" has it without.
     """
     names = [field.name for field in fields(Settings) if field.name not in ("recipe", "steps", "most_epochs")]
     network, given = network_specification(parameters), flat_settings(parameters)
     own = {name: given.get(name) for name in names}
     numbers, texts = task == "numbers", network.reads_texts
-    followed = "paper" if parameters.recipe == "auto" and numbers else parameters.recipe
+    followed = "paper" if parameters.recipe == "auto" and numbers and not taught else parameters.recipe
     recipe = (TEXT_RECIPES if texts else RECIPES)[followed]
     if followed == "auto" and not texts:
+        if numbers:  # dropout of hidden units blurs them, that of inputs is of use among many columns
+            recipe = replace(recipe, dropout=0.0, input_dropout=NUMBERS_INPUT_DROPOUT)
         if task == "labels":  # many rare labels take longer to learn
             recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
         if columns is not None and columns <= FEW_COLUMNS:  # each of few columns is needed

@@ -7,7 +7,7 @@ weight; if not, nearly all of it starts with the teachers that do without the gr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +42,7 @@ class TeacherReport:
         score: The same for all of them together, by their weights.
         num_held_out: How many labels were held out, each once.
         assortativity: Of each graph, how much more alike predictions are across its edges than by chance, 1 at most.
+        bounds: 95 % interval of `score` where it is known otherwise than by Wilson's formula.
     """
 
     descriptions: Mapping[str, str]
@@ -52,6 +53,7 @@ class TeacherReport:
     score: float
     num_held_out: int
     assortativity: Sequence[float]
+    bounds: tuple[float, float] | None = None
 
     @property
     def weight_of_graphs(self) -> float:
@@ -60,7 +62,9 @@ class TeacherReport:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of `score`, by Wilson's formula; (0, 1) without held-out labels."""
+        """95 % interval of `score`: `bounds`, or by Wilson's formula; (0, 1) without held-out labels."""
+        if self.bounds is not None:
+            return self.bounds
         n, z = self.num_held_out, 1.96
         if not n:
             return 0.0, 1.0
@@ -91,22 +95,18 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
     """
-    predictions = list(predict_all(views, targets, labeled))
     fold = label_folds(None if targets.multilabel else targets.values.argmax(axis=1), labeled, seed)
     held_out = fold >= 0
-    unseen = [np.zeros_like(targets.values[held_out]) for _ in predictions]
-    for i in range(int(fold.max(initial=-1)) + 1):
-        for rows, found in zip(unseen, predict_all(views, targets, labeled & (fold != i)), strict=True):
-            rows[fold[held_out] == i] = found.proba[fold == i]
-    assortativity = [_assortativity(predictions, operators.graph) for operators in views.operators]
+    predictions, unseen = out_of_fold(lambda seen: predict_all(views, targets, seen), labeled, fold)
+    assortativity = [graph_assortativity(predictions, operators.graph) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
     for i, prediction in enumerate(predictions):
-        power = teacher_power(prediction.proba, unseen[i], known)
-        predictions[i] = replace(prediction, proba=powered(prediction.proba, power, targets.multilabel))
+        power = teacher_power(prediction.values, unseen[i], known)
+        predictions[i] = replace(prediction, values=powered(prediction.values, power, targets.multilabel))
         unseen[i] = powered(unseen[i], power, targets.multilabel)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
-    blend, unseen_blend = mixed([p.proba for p in predictions], weights), mixed(unseen, weights)
+    blend, unseen_blend = mixed([p.values for p in predictions], weights), mixed(unseen, weights)
     if targets.class_prior is not None:
         factors = class_factors(blend, targets.class_prior)
         blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
@@ -124,6 +124,27 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         assortativity,
     )
     return Stack(soft_labels, report)
+
+
+def out_of_fold(
+    predict: Callable[[Mask], Iterable[Prediction]], labeled: Mask, fold: NDArray[np.int64]
+) -> tuple[list[Prediction], list[Floats]]:
+    """What teachers say when they have seen all labels, and of each label held out when they have not seen it.
+
+    Args:
+        predict: (n,) mask of labels -> what each teacher that learned from them says of all nodes.
+        labeled: (n,) mask of all labels.
+        fold: (n,) fold in which each is held out, -1 where never.
+
+    Returns:
+        (predictions of the teachers, of each (k, C) for the k labels held out, in the order of their nodes).
+    """
+    predictions, held_out = list(predict(labeled)), fold >= 0
+    unseen = [np.zeros_like(prediction.values[held_out]) for prediction in predictions]
+    for i in range(int(fold.max(initial=-1)) + 1):
+        for rows, found in zip(unseen, predict(labeled & (fold != i)), strict=True):
+            rows[fold[held_out] == i] = found.values[fold == i]
+    return predictions, unseen
 
 
 def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> NDArray[np.float64]:
@@ -176,9 +197,9 @@ def prediction_assortativity(graph: Graph, proba: Floats) -> float:
     return float(together / variance)
 
 
-def _assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
+def graph_assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
     """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
-    alone = (prediction.proba for prediction in predictions if prediction.graph is None)
+    alone = (prediction.values for prediction in predictions if prediction.graph is None)
     return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
 
 

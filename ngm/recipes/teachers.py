@@ -41,7 +41,7 @@ class Prediction:
     Args:
         name: Of the teacher; with the number of its graph where there are several.
         description: What it does, in words.
-        proba: (n, C) probabilities.
+        values: (n, C) probabilities; (n, T) numbers where numbers are predicted.
         graph: Number of the graph that it uses; None where it uses none of those that were given.
         prior: How much it weighs before any label is held out, beside others of 1.
         prior_alone: The same among those that use no graph, where no graph is to be trusted.
@@ -49,7 +49,7 @@ class Prediction:
 
     name: str
     description: str
-    proba: Floats
+    values: Floats
     graph: int | None
     prior: float = 1.0
     prior_alone: float = 1.0
@@ -164,7 +164,7 @@ def linear_proba(rows: Features, targets: Targets, labeled: Mask, inverse_penalt
         labeled: (n,) mask of those that may be learned from.
         inverse_penalty: C, as in scikit-learn.
     """
-    ids = _at_most(np.flatnonzero(labeled), MAX_LABELED)
+    ids = at_most(np.flatnonzero(labeled), MAX_LABELED)
     values, weight = targets.values[ids], None if targets.weight is None else targets.weight[ids]
     if targets.multilabel:
         return _independent(rows, ids, values)
@@ -193,7 +193,7 @@ def self_trained(rows: Features, proba: Floats, targets: Targets, labeled: Mask)
     """
     sureness, label = proba.max(axis=1), proba.argmax(axis=1)
     surer = [_surer_half(np.flatnonzero(~labeled & (label == one)), sureness) for one in np.unique(label)]
-    ids = _at_most(np.sort(np.concatenate(surer)), MAX_PSEUDO_LABELED)
+    ids = at_most(np.sort(np.concatenate(surer)), MAX_PSEUDO_LABELED)
     values = targets.values.copy()
     values[ids] = np.eye(targets.num_classes, dtype=np.float32)[label[ids]]
     weight = np.ones(len(label), dtype=np.float32) if targets.weight is None else targets.weight.copy()
@@ -207,7 +207,7 @@ def _surer_half(nodes: NDArray[np.int64], sureness: Floats) -> NDArray[np.int64]
     return nodes[np.argsort(-sureness[nodes], kind="stable")[: (len(nodes) + 1) // 2]]
 
 
-def _at_most(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def at_most(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """So many of the ids, drawn at random, in their order."""
     return ids if len(ids) <= count else np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
 

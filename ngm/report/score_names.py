@@ -10,6 +10,7 @@ _NAMES = {
     "micro_f1": "micro-F1",
     "macro_f1": "macro-F1",
     "mrr": "mean reciprocal rank",
+    "r_squared": "R²",
     "squared_error": "squared error of scaled numbers",
 }
 _NEGATIVE = "negative_"
@@ -49,7 +50,8 @@ class MetricFormat:
             return f"right on {percent(value)} of"
         if self.lower_is_better:
             return f"at {self.format(value)} ({self.name}) on"
-        return f"at a {self.name} of {self.format(value)} on"
+        article = "an" if self.name.startswith("R") else "a"
+        return f"at {article} {self.name} of {self.format(value)} on"
 
     def format_difference(self, difference: float, sign: bool = True) -> str:
         """A difference of scores: in points of a hundred for shares, else as it is."""

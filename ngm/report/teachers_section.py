@@ -23,7 +23,7 @@ def teachers_section(run: RunData) -> Section | None:
     report = run.teachers
     if report is None:
         return None
-    metric = MetricFormat("micro_f1" if run.task == "labels" else "accuracy")
+    metric = MetricFormat({"labels": "micro_f1", "numbers": "r_squared"}.get(run.task, "accuracy"))
     names = sorted(report.weights, key=lambda name: -report.weights[name])
     answer = f"{_held_out_text(report, metric)} {_graph_weight_text(report)}"
     notes = [*_best_teachers_note(report, metric), *_assortativity(report), _about_note(report, run.task)]

@@ -48,15 +48,14 @@ def _check_settings(settings: Mapping[str, object]) -> None:
             raise ValueError(f"settings has {name!r}{nearest(name, PARAMETERS)}; choose from {', '.join(PARAMETERS)}")
 
 
-def has_teachers(settings: Mapping[str, object], task: str | None) -> bool:
-    """Whether the recipe, given or not, has teachers for what is to be learned; None: not known yet."""
-    recipe = settings.get("recipe", PARAMETERS["recipe"].default)
-    return recipe == "strong" or (recipe == "auto" and task != "number")
+def has_teachers(settings: Mapping[str, object]) -> bool:
+    """Whether the recipe, given or not, has teachers."""
+    return settings.get("recipe", PARAMETERS["recipe"].default) in ("auto", "strong")
 
 
-def needs_vectors(options: TrainOptions, settings: Mapping[str, object], task: str | None) -> bool:
+def needs_vectors(options: TrainOptions, settings: Mapping[str, object]) -> bool:
     """Whether vectors of the texts are of use to a network that reads texts: to its teachers, or to make its graph."""
-    taught = settings.get("recipe") != "strong" and has_teachers(settings, task) and not options.no_graph
+    taught = settings.get("recipe") != "strong" and has_teachers(settings) and not options.no_graph
     made_here = options.graph is None and not options.no_graph and not is_graph_folder(options.source or "")
     return taught or (made_here and options.encoder is not None and options.vectors is None)
 
@@ -78,7 +77,7 @@ def _check_encoder(options: TrainOptions, settings: Mapping[str, object]) -> Non
         return
     if options.text is None:
         raise ValueError("--encoder makes vectors of texts; give --text")
-    if settings.get("network") in TEXT_NETWORKS and not needs_vectors(options, settings, options.task):
+    if settings.get("network") in TEXT_NETWORKS and not needs_vectors(options, settings):
         raise ValueError(
             f"--encoder has nothing to do: --network {settings['network']} reads the texts themselves, no teacher is "
             "asked and no graph is made of the vectors"
@@ -128,7 +127,7 @@ def _check_vectors(options: TrainOptions, settings: Mapping[str, object]) -> Non
     if options.text is None:
         raise ValueError("--vectors are of words; give --text")
     made_here = options.graph is None and not options.no_graph and not is_graph_folder(options.source or "")
-    taught = has_teachers(settings, options.task) and not options.no_graph and network in TEXT_NETWORKS
+    taught = has_teachers(settings) and not options.no_graph and network in TEXT_NETWORKS
     if not made_here and not taught and network not in WORD_NETWORKS:
         raise ValueError(
             "--vectors has nothing to do: it is for a graph made here, for lstm and for teachers of charcnn"

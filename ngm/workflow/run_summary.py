@@ -44,7 +44,7 @@ def data_summary(request: TrainRequest, data: TrainingData, model: NGMEstimator)
         "graph": graph,
         "network": str(model.network),
         "recipe": model.recipe,
-        "recipe_followed": followed_recipe(model),
+        "recipe_followed": followed_recipe(model, data.graph is not None),
     }
 
 

@@ -137,7 +137,7 @@ def read_data(
     _check_apart(options, label, names)
     row_graph = None if options.no_graph or folder is None else RowGraph(folder.graph, str(folder.folder))
     texts = column_texts(table, names) if options.text is not None else None
-    needed = kind != "text" or needs_vectors(options, settings, target.task)
+    needed = kind != "text" or needs_vectors(options, settings)
     chosen = _choose_encoder(options, texts, monitor) if texts is not None and needed else None
     if kind == "vectors" and chosen is None:
         kind = "words"

@@ -91,7 +91,7 @@ def make_estimator(request: TrainRequest, data: TrainingData) -> NGMEstimator:
     options, given = request.options, dict(request.settings)
     network = given.setdefault("network", "ffnn")
     kind = NGMRegressor if data.target.task == "number" else NGMClassifier
-    taught = has_teachers(given, data.target.task) and data.graph is not None
+    taught = has_teachers(given) and data.graph is not None
     if taught:
         check_edges(given)
     if network in WORD_NETWORKS or (taught and network in TEXT_NETWORKS):
@@ -136,7 +136,7 @@ def fit_controls(runs: TrainingRuns, data: TrainingData, options: TrainOptions, 
 
 def views_of(model: NGMEstimator, data: TrainingData) -> dict[str, Table] | None:
     """Further tables for the teachers of the model; None where it has no teachers that read them."""
-    return data.views if data.graph is not None and followed_recipe(model) == "auto" else None
+    return data.views if data.graph is not None and followed_recipe(model, True) == "auto" else None
 
 
 def fit(

@@ -152,12 +152,21 @@ def test_thirty_labels_a_class_leave_some_to_validate_on(run: Run) -> None:
     assert "accuracy not measured: no rows were held out" in told
 
 
-def test_numbers_are_learned_as_paper_does_and_the_summary_says_so(run: Run) -> None:
-    words = ("rows.csv", "--columns", "a,b", "--label", "price", "--distance", "l1")
+def test_numbers_have_teachers_with_a_graph_and_the_summary_says_so(run: Run) -> None:
+    words = ("rows.csv", "--columns", "a,b", "--label", "price")
+    found = train(run, *words)
+    assert (found["recipe"], found["recipe_followed"]) == ("auto", "auto")
+    assert found["teachers"]["held_out"] == 30
+    low, high = found["teachers"]["interval"]
+    assert low <= found["teachers"]["score"] <= high
+    assert f"R² {found['teachers']['score']:.3f}" in " ".join(run("train", *words, *FAST[:-1])[1].split())
+
+
+def test_numbers_without_a_graph_are_learned_as_paper_does_and_the_summary_says_so(run: Run) -> None:
+    words = ("rows.csv", "--columns", "a,b", "--label", "price", "--no-graph")
     found = train(run, *words)
     assert (found["recipe"], found["recipe_followed"], found["teachers"]) == ("auto", "paper", None)
-    assert sum(found["graph"]["edges_used"].values()) > 0
-    assert "recipe auto (paper for numbers)" in " ".join(run("train", *words, *FAST[:-1])[1].split())
+    assert "recipe auto (paper without a graph)" in " ".join(run("train", *words, *FAST[:-1])[1].split())
 
 
 def test_numbers_with_a_fraction_are_learned_as_numbers(run: Run) -> None:

@@ -61,7 +61,7 @@ def test_a_constant_target_is_moved_but_not_scaled() -> None:
 def test_every_way_to_write_the_same_numbers_gives_the_same_predictions(y: object) -> None:
     plain = NGMRegressor(**SMALL).fit(X, FEW, graph=GRAPH)
     np.testing.assert_array_equal(NGMRegressor(**SMALL).fit(X, y, graph=GRAPH).predict(X), plain.predict(X))
-    assert plain.num_labeled_ == 14
+    assert plain.num_given_ == 14
 
 
 def test_minus_one_is_a_number() -> None:
@@ -74,7 +74,7 @@ def test_several_columns_are_scaled_each_by_itself() -> None:
     y = np.stack([FEW, 1000 * X[:, 1]], axis=1)
     y[14:, 1] = np.nan
     model = NGMRegressor(**SMALL).fit(X, y, graph=GRAPH)
-    assert model.num_labeled_ == 14
+    assert model.num_given_ == 14
     np.testing.assert_allclose(model.mean_, y[:14].mean(axis=0))
     np.testing.assert_allclose(model.scale_, y[:14].std(axis=0))
     assert model.predict(X).shape == (N, 2)
@@ -86,7 +86,7 @@ def test_rows_with_a_number_in_some_columns_only_are_unlabelled_with_a_warning()
     text = r"^10 of 24 rows of y have a number in some of their 2 columns only \(row 14 is the first\) and count as "
     with pytest.warns(PartlyLabeledWarning, match=text):
         model = NGMRegressor(**SMALL).fit(X, y, graph=GRAPH)
-    assert model.num_labeled_ == 14
+    assert model.num_given_ == 14
     with pytest.warns(PartlyLabeledWarning, match=text):
         assert model.score(X, y) == pytest.approx(r2_score(y[:14], model.predict(X[:14])))
     tests = [test for _, test in LabeledKFold(2, stratify=False).split(X, y)]
@@ -132,7 +132,8 @@ def test_score_is_r_squared_over_labelled_rows() -> None:
 
 def test_the_cost_is_the_squared_error_of_scaled_numbers() -> None:
     longer, shorter = (
-        NGMRegressor(**SMALL | {"epochs": n, "batch_size": 1000}).fit(X, FEW, graph=GRAPH) for n in (5, 4)
+        NGMRegressor(**SMALL | {"epochs": n, "batch_size": 1000}, recipe="paper").fit(X, FEW, graph=GRAPH)
+        for n in (5, 4)
     )
     error = np.mean(((shorter.predict(X)[:14] - Y[:14]) / Y[:14].std()) ** 2)
     assert longer.history_.epochs[4]["supervised"] == pytest.approx(error, rel=1e-4)

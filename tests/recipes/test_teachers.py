@@ -48,7 +48,7 @@ def test_a_constant_view_has_no_components_and_joins_nobody() -> None:
     nodes = NodeViews({"features": np.ones((N, 3), np.float32)}, [GRAPH])
     assert nodes.components("features").tolist() == [[0.0]] * N
     assert nodes.alike("features").graph.num_edges == 0
-    assert all(np.isfinite(found.proba).all() for found in predict_all(nodes, TARGETS, LABELED))
+    assert all(np.isfinite(found.values).all() for found in predict_all(nodes, TARGETS, LABELED))
 
 
 def test_labels_spread_further_over_nodes_that_are_alike() -> None:
@@ -86,14 +86,14 @@ def test_an_edge_reversed_or_a_node_renamed_changes_no_teacher() -> None:
     after = predict_all(moved, Targets(TARGETS.values[order]), LABELED[order])
     for one, other in zip(before, after, strict=True):
         assert one.name == other.name
-        np.testing.assert_allclose(other.proba, one.proba[order], atol=5e-3)
+        np.testing.assert_allclose(other.values, one.values[order], atol=5e-3)
 
 
 def test_every_teacher_gives_probabilities_for_classes_and_for_label_sets() -> None:
     several = Targets((RNG.random((N, 4)) < 0.4).astype(np.float32), multilabel=True)
     for found in predict_all(views(), several, LABELED):
-        assert found.proba.shape == (N, 4)
-        assert found.proba.min() >= 0
-        assert found.proba.max() <= 1
+        assert found.values.shape == (N, 4)
+        assert found.values.min() >= 0
+        assert found.values.max() <= 1
     for found in predict_all(views(), TARGETS, LABELED):
-        np.testing.assert_allclose(found.proba.sum(axis=1), 1, atol=1e-5)
+        np.testing.assert_allclose(found.values.sum(axis=1), 1, atol=1e-5)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ngm.cli.progress import metric_name, metric_value
 from ngm.cli.terminal import out, print_json
-from ngm.estimators.base import NGMEstimator, followed_recipe
+from ngm.estimators.base import NGMEstimator
 from ngm.recipes.stacking import TeacherReport
 from ngm.workflow.options import TrainRequest
 from ngm.workflow.target_column import TASKS
@@ -100,11 +100,12 @@ def training_facts(runs: TrainingRuns, noun: str, seconds: float) -> dict[str, s
     model = runs.model
     weights = sum(p.numel() for p in model.network_.parameters())
     facts = {
-        "network": f"{model.network}, {weights:,} weights, {_recipe(model)}",
+        "network": f"{model.network}, {weights:,} weights, {_recipe(model, model.settings_.recipe)}",
         "epochs": f"{model.n_iter_:,}, of which {model.history_.best_epoch + 1:,} is kept",
     }
     if model.teachers_ is not None:
-        facts["teachers"] = _teachers(model.teachers_, "micro_f1" if model.task_ == "labels" else "accuracy")
+        of_task = {"labels": "micro_f1", "numbers": "r_squared"}
+        facts["teachers"] = _teachers(model.teachers_, of_task.get(getattr(model, "task_", "numbers"), "accuracy"))
     if not runs.without_graph:
         metric = metric_of(model)
         if metric is not None:
@@ -116,10 +117,9 @@ def training_facts(runs: TrainingRuns, noun: str, seconds: float) -> dict[str, s
     return facts | {"seconds": f"{seconds:.1f}"}
 
 
-def _recipe(model: NGMEstimator) -> str:
+def _recipe(model: NGMEstimator, followed: str) -> str:
     """The recipe, and which one is followed in its place."""
-    followed = followed_recipe(model)
-    return f"recipe {model.recipe}" + (f" ({followed} for numbers)" if followed != model.recipe else "")
+    return f"recipe {model.recipe}" + (f" ({followed} without a graph)" if followed != model.recipe else "")
 
 
 def _teachers(teachers: TeacherReport, name: str) -> str:
@@ -170,8 +170,9 @@ def plan_facts(result: DryRunResult) -> dict[str, str]:
     plan, summary, noun = result.plan, result.summary, result.data.noun
     teachers = ", after the teachers" if plan.taught else ""
     runs = f", for {summary['runs']} trainings" if summary["runs"] != 1 else ""
+    recipe = _recipe(result.model, str(summary["recipe_followed"]))
     return {
-        "network": f"{result.model.network}, {plan.weights:,} weights, {_recipe(result.model)}",
+        "network": f"{result.model.network}, {plan.weights:,} weights, {recipe}",
         "validation": f"{plan.validation:,} {noun}, whose labels are hidden" if plan.validation else "none",
         "steps": f"{plan.steps:,} of {plan.batch_size:,} an epoch, {plan.epochs:,} epochs at most",
         "time": f"roughly {_time(cast(float, summary['seconds']))}{runs}{teachers}",
