@@ -1,4 +1,4 @@
-"""How often a node is run in an epoch, by the order of the edges: the table of docs/architecture.md.
+"""How often a node is run in an epoch, by how edges are cut into batches: the tables of docs/architecture.md.
 
 Node orders (breadth-first, depth-first, reverse Cuthill-McKee, METIS parts) become edge orders by the position of
 the lower-degree end, the first or the last end; the best of the three is shown.
@@ -17,14 +17,16 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, dept
 
 from ngm import Graph, knn_graph
 from ngm.datasets import load
-from ngm.ordering import edge_order
+from ngm.ordering import edge_blocks
 
 Ids = NDArray[np.int64]
 BATCH = 512
+SIZES = (BATCH, 2048, 8192)
 
 
 def main() -> None:
     options = bench.arguments(__doc__)
+    edge_blocks(np.array([[0, 1], [2, 3]]), 4, seed=0, block=1)  # compiles
     runs: dict[str, dict[str, float]] = {}
     seconds: dict[str, float] = {}
     for name, graph in _graphs().items():
@@ -34,11 +36,14 @@ def main() -> None:
             candidates = order()
             seconds[f"{name}, {method}"] = time.perf_counter() - started
             runs.setdefault(method, {})[name] = round(min(_runs(edges, o) for o in candidates) / _touched(edges), 2)
-        started = time.perf_counter()
-        expanded = edge_order(edges, n, seed=0, block=BATCH)
-        seconds[f"{name}, expansion"] = time.perf_counter() - started
-        runs.setdefault("expansion", {})[name] = round(_runs(edges, expanded) / _touched(edges), 2)
-    ratios = {f"{g}, best other over expansion": _best_other(runs, g) for g in runs["expansion"]}
+        for size in SIZES:
+            method = "blocks" if size == BATCH else f"blocks of {size:,}"
+            started = time.perf_counter()
+            blocks = edge_blocks(edges, n, seed=0, block=size)
+            seconds[f"{name}, {method}"] = time.perf_counter() - started
+            ends = sum(len(np.unique(edges[blocks[i]])) for i in range(len(blocks)))
+            runs.setdefault(method, {})[name] = round(ends / _touched(edges), 3)
+    ratios = {f"{g}, best other over blocks": _best_other(runs, g) for g in runs["blocks"]}
     bench.report("orders", ratios, seconds, options, runs_per_node=runs)
 
 
@@ -47,9 +52,9 @@ def _graphs() -> dict[str, Graph]:
     centers = rng.standard_normal((200, 20))
     points = centers[rng.integers(200, size=20_000)] + 0.5 * rng.standard_normal((20_000, 20))
     random = Graph.from_edges(rng.integers(50_000, size=(150_000, 2)), num_nodes=50_000)
-    cited = {name: load(name).graph for name in ("pubmed", "cora", "citeseer")}
+    cited = {name: load(name).graph for name in ("pubmed", "cora", "citeseer", "blogcatalog")}
     given = {name: graph for name, graph in cited.items() if graph is not None}
-    return given | {"knn 20k": knn_graph(points, k=5), "random 50k": random}
+    return given | {"digits": knn_graph(load("digits").x, k=5), "knn 20k": knn_graph(points, k=5), "random 50k": random}
 
 
 def _orders(graph: Graph) -> dict[str, Callable[[], list[Ids]]]:
@@ -103,7 +108,7 @@ def _touched(edges: Ids) -> int:
 
 
 def _best_other(runs: dict[str, dict[str, float]], graph: str) -> float:
-    return min(row[graph] for method, row in runs.items() if method != "expansion") / runs["expansion"][graph]
+    return min(row[graph] for method, row in runs.items() if not method.startswith("blocks")) / runs["blocks"][graph]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ batch from (seed, epoch, batch), so several ranks, each with its part of the edg
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import cast
 
@@ -58,8 +58,7 @@ class NegativeSampler:
     Args:
         graphs: The graphs that edges are of.
         negatives: Pairs per edge of each graph; of a fraction, that share of the edges gets one more.
-        edges: (m, 2) all sampled edges; their ends are the nodes to draw from.
-        source: (m,) which graph each edge is of.
+        nodes: Gives the nodes of a graph to draw from, those with a sampled edge; asked where pairs are drawn.
         labeled: (n,) mask of labelled nodes.
         seed: Same seed, same pairs.
     """
@@ -68,8 +67,7 @@ class NegativeSampler:
         self,
         graphs: Sequence[Graph],
         negatives: Sequence[float],
-        edges: Ids,
-        source: Ids,
+        nodes: Callable[[int], Ids],
         labeled: NDArray[np.bool_],
         seed: int,
     ) -> None:
@@ -78,8 +76,8 @@ class NegativeSampler:
         self.lookups: list[NeighborLookup | None] = []
         self.candidates: list[tuple[Ids, Ids]] = []  # of each graph: unlabelled nodes, labelled nodes
         for g, (graph, count) in enumerate(zip(graphs, negatives, strict=True)):
-            nodes = np.unique(edges[source == g]) if count > 0 else np.zeros(0, dtype=np.int64)
-            self.candidates.append((nodes[~labeled[nodes]], nodes[labeled[nodes]]))
+            known = nodes(g) if count > 0 else np.zeros(0, dtype=np.int64)
+            self.candidates.append((known[~labeled[known]], known[labeled[known]]))
             self.lookups.append(NeighborLookup(graph) if count > 0 else None)
 
     def draw(

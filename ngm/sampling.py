@@ -24,14 +24,15 @@ from ngm.choices import Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
-from ngm.ordering import edge_order
+from ngm.ordering import EdgeBlocks, edge_blocks, num_blocks
 from ngm.parameters import PARAMETERS
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
+from ngm.sampled_edges import SampledEdges
 
 Ids = NDArray[np.int64]
 Order = Literal["neighborhood", "random"]
 ORDERS = 4  # neighbourhood orders that epochs choose from
-KEPT_UP_TO = 1_000_000  # edges whose batches are kept ready, at some 180 bytes an edge
+KEPT_UP_TO = 200_000  # edges whose batches are kept ready, at some 140 bytes an edge and order
 NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
@@ -94,14 +95,13 @@ class EdgeLoader:
         _check_choices(sampling, order)
         self.labeled = labeled_nodes(self.y) if labeled is None else _as_mask(labeled, len(self.y))
         self.node_weight = node_weights(self.labeled, sample_weight)
-        self._gather(graphs, _kinds_per_graph(kinds, len(graphs)))
+        self._edges = SampledEdges(graphs, _kinds_per_graph(kinds, len(graphs)), self.labeled)
+        self.num_edges, self._directed = self._edges.num_edges, tuple(g.directed for g in graphs)
         self._negatives = _negatives_per_graph(negatives, len(graphs))
         self._arrange()
-        sampled = any(self._negatives) and len(self.edges) > 0
+        sampled = any(self._negatives) and self.num_edges > 0
         self._pairs = (
-            NegativeSampler(
-                graphs, self._negatives, self.edges, self.graph.numpy(), self.labeled.bool().numpy(), self.seed
-            )
+            NegativeSampler(graphs, self._negatives, self._edges.nodes, self.labeled.bool().numpy(), self.seed)
             if sampled
             else None
         )
@@ -129,55 +129,46 @@ class EdgeLoader:
 
     # Set up, once
 
-    def _gather(self, graphs: list[Graph], kinds: list[Collection[EdgeKind]]) -> None:
-        """Collects the edges of the kinds asked for, of all graphs, into one list."""
-        count = np.zeros((len(graphs), 3), dtype=np.int64)
-        edges, weights, kind, source = [], [], [], []
-        for g, (graph, wanted) in enumerate(zip(graphs, kinds, strict=True)):
-            of = (2 - self.labeled[graph.edges].sum(dim=1)).numpy()  # EdgeKind counts unlabelled ends
-            kept = np.isin(of, [int(k) for k in wanted])
-            edges.append(graph.edges.numpy()[kept])
-            weights.append(graph.weight.numpy()[kept])
-            kind.append(of[kept])
-            source.append(np.full(int(kept.sum()), g))
-            count[g] = np.bincount(of[kept], minlength=3)
-        self.edges: Ids = np.concatenate([np.zeros((0, 2), np.int64), *edges])
-        self.weight = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *weights]))
-        self.kind = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *kind]))
-        self.graph = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *source]))
-        self._num_edges = tuple((int(ll), int(lu), int(uu)) for ll, lu, uu in count)
-        self._directed = tuple(g.directed for g in graphs)
-
     def _arrange(self) -> None:
         """Counts the batches and settles which edges and which nodes carry the supervised cost."""
-        n, size = len(self.labeled), self.batch_size
-        degree = torch.from_numpy(np.bincount(self.edges.reshape(-1), minlength=n))
-        by_edges = self.sampling == "edges"
-        self._edge_share = self.node_weight / degree.clamp(min=1) * by_edges
-        seeds = self.labeled & (degree == 0) if by_edges else self.labeled
+        size, seeds = self.batch_size, self.labeled
+        self._edge_share: Tensor | None = None
+        if self.sampling == "edges":
+            degree = torch.from_numpy(self._edges.degrees())
+            self._edge_share = self.node_weight / degree.clamp(min=1)
+            seeds = self.labeled & (degree == 0)
         self._seeds: Ids = seeds.nonzero()[:, 0].numpy()  # nodes whose cost does not travel with edges
-        batches = max(-(-len(self.edges) // size), 1)
-        if not len(self.edges) or self.sampling != "balanced":
+        in_blocks = self.order == "neighborhood" and self.sampling != "balanced"
+        self._num_blocks = num_blocks(self.num_edges, size) if in_blocks else -(-self.num_edges // size)
+        batches = max(self._num_blocks, 1)
+        if not self.num_edges or self.sampling != "balanced":
             batches = max(batches, -(-len(self._seeds) // size))
-        self.totals = Totals(float(self.node_weight.sum()), self._num_edges, batches, self._directed, self._negatives)
-        self._orders: dict[int, list[_Neighborhood] | Ids] = {}
+        num_edges = tuple((int(ll), int(lu), int(uu)) for ll, lu, uu in self._edges.counts)
+        self.totals = Totals(float(self.node_weight.sum()), num_edges, batches, self._directed, self._negatives)
+        self._orders: dict[int, Sequence[_Neighborhood]] = {}
         self._sides = class_sides(self.y, self.labeled) if self.sampling == "balanced" else []
 
     def _neighborhoods(self, which: int) -> Sequence[_Neighborhood]:
-        """The batches of one of a few neighbourhood orders, made when first needed."""
-        size = -(-len(self.edges) // self.totals.num_batches)
+        """The batches of one of a few neighbourhood orders, made when first needed; of large graphs, of the one."""
+        small = self.num_edges <= KEPT_UP_TO
+        which = which if small else 0
         if which not in self._orders:
-            order = edge_order(self.edges, len(self.labeled), self.seed * ORDERS + which, size)
-            small = len(self.edges) <= KEPT_UP_TO
-            self._orders[which] = [self._look_up(part) for part in _chunks(order, size)] if small else order
-        kept = self._orders[which]
-        return kept if isinstance(kept, list) else _Lazy(self._look_up, _chunks(kept, size))
+            blocks = self._blocks(self.seed * ORDERS + which)
+            lazy = _Lazy(self._look_up, blocks)
+            self._orders[which] = list(lazy) if small else lazy
+        return self._orders[which]
+
+    def _blocks(self, seed: int) -> EdgeBlocks:
+        count = self.totals.num_batches
+        even = -(-self.num_edges // count)
+        size = self.batch_size if count == self._num_blocks else min(even + even // 32, self.batch_size)
+        return edge_blocks(self._edges.ends(), len(self.labeled), seed, size, count)
 
     # Each epoch
 
     def _plain_epoch(self, rng: np.random.Generator) -> Iterator[tuple[_Neighborhood, Ids, Tensor]]:
         """Every edge and every labelled node once: the edges, seeds and shares of each batch."""
-        m, count = len(self.edges), self.totals.num_batches
+        m, count = self.num_edges, self.totals.num_batches
         parts: Sequence[_Neighborhood]
         if self.order == "random" or count == 1 or not m:
             parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
@@ -190,7 +181,7 @@ class EdgeLoader:
     def _seed_batches(self, rng: np.random.Generator) -> tuple[list[Ids], list[Tensor]]:
         """Spreads the nodes that travel by themselves over the batches: (node ids, shares) of each batch."""
         count, seeds = self.totals.num_batches, rng.permutation(self._seeds)
-        if self.sampling == "plain" and len(self.edges) and len(seeds):
+        if self.sampling == "plain" and self.num_edges and len(seeds):
             each = max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))
             seeds = np.resize(seeds, each * count)  # round and round
         times = torch.from_numpy(np.bincount(seeds, minlength=len(self.labeled)))
@@ -200,7 +191,7 @@ class EdgeLoader:
 
     def _balanced_epoch(self, rng: np.random.Generator) -> Iterator[tuple[_Neighborhood, Ids, Tensor]]:
         """Edges uniformly with replacement; labelled nodes class by class, at least one of each side of it."""
-        m, count = len(self.edges), self.totals.num_batches
+        m, count = self.num_edges, self.totals.num_batches
         each = -(-len(self._seeds) // (count * len(self._sides)))  # draws per class and side
         share = self.node_weight * (len(self._seeds) / (each * len(self._sides) * count))
         for i in range(count):
@@ -211,12 +202,13 @@ class EdgeLoader:
 
     def _look_up(self, edges: Ids) -> _Neighborhood:
         """Everything about this rank's part of some edges."""
-        mine = edges[slice(*_part(len(edges), self.rank, self.world))]
-        nodes, place = np.unique(self.edges[mine], return_inverse=True)
-        at, chosen = torch.from_numpy(nodes), torch.from_numpy(mine)
-        ends = torch.from_numpy(place.reshape(-1, 2))
-        share = torch.from_numpy(np.bincount(place.reshape(-1), minlength=len(nodes))) * self._edge_share[at]
-        return _Neighborhood(at, ends, self.weight[chosen], self.kind[chosen], self.graph[chosen], share, len(edges))
+        rows = self._edges.take(edges[slice(*_part(len(edges), self.rank, self.world))])
+        nodes, place = np.unique(rows.ends, return_inverse=True)
+        ends, share = torch.from_numpy(place.reshape(-1, 2)), torch.zeros(len(nodes), dtype=self.node_weight.dtype)
+        at = torch.from_numpy(nodes)
+        if self._edge_share is not None:
+            share = torch.from_numpy(np.bincount(place.reshape(-1), minlength=len(nodes))) * self._edge_share[at]
+        return _Neighborhood(at, ends, rows.weight, rows.kind, rows.graph, share, len(edges))
 
     def _negative_pairs(self, part: _Neighborhood, epoch: int, number: int) -> tuple[Tensor, Tensor]:
         """((j, 2) node ids, (j,) which edge of the batch each pair was made of)."""
@@ -273,7 +265,7 @@ class _Neighborhood:
 class _Lazy(Sequence[_Neighborhood]):
     """Looks a batch up when it is asked for."""
 
-    def __init__(self, look_up: Callable[[Ids], _Neighborhood], parts: list[Ids]) -> None:
+    def __init__(self, look_up: Callable[[Ids], _Neighborhood], parts: EdgeBlocks | list[Ids]) -> None:
         self.look_up, self.parts = look_up, parts
 
     def __len__(self) -> int:

@@ -210,7 +210,7 @@ def _facts(network: nn.Module, loader: EdgeLoader, epochs: int, seed: int) -> di
     return {
         "rows": len(loader.labeled),
         "labelled rows": int(loader.labeled.sum()),
-        "edges": len(loader.edges),
+        "edges": loader.num_edges,
         "batches in an epoch": len(loader),
         "parameters": sum(p.numel() for p in network.parameters()),
         "epochs": epochs,

@@ -111,8 +111,8 @@ def test_attraction_that_destroys_the_network_in_its_first_epochs_is_warned_of_a
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_held_apart_keep_h_from_the_collapse_that_attraction_alone_ends_in(seed: int) -> None:
     x, y, graph = counts(seed)
-    settings = {"epochs": 10, "seed": seed, "recipe": "paper", "learning_rate": 5e-3}
-    settings |= {"network": FFNN(input_scaling="none"), "alpha_ll": 5, "alpha_lu": 5, "alpha_uu": 5}
+    settings = {"epochs": 10, "seed": seed, "recipe": "paper", "learning_rate": 3e-3}
+    settings |= {"network": FFNN(input_scaling="none"), "alpha_ll": 3, "alpha_lu": 3, "alpha_uu": 3}
     with pytest.warns(CollapseWarning):
         alone = NGMClassifier(**settings, negatives=0).fit(x, y, graph=graph)
     with warnings.catch_warnings():

@@ -62,13 +62,9 @@ def undeclared(sources: dict[str, str], project: dict[str, object]) -> list[str]
     for file, source in sorted(sources.items()):
         for name, at_once in imported(source):
             known = {DISTRIBUTIONS[name]} if name in DISTRIBUTIONS else set(found.get(name, [name]))
-            optional = file.endswith(OPTIONAL)
-            if not {normalized(k) for k in known} & (needed if at_once and not optional else every):
+            if not {normalized(k) for k in known} & (needed if at_once else every):
                 wrong.append(f"{file} imports {name}, and pyproject.toml does not declare it")
     return wrong
-
-
-OPTIONAL = ("inputs/compiled_walk_steps.py",)  # modules that are imported where their extra is known to be there
 
 
 def project() -> dict[str, object]:

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ngm import EdgeKind, EdgeLoader, Graph
+from ngm import EdgeKind, EdgeLoader, Graph, sampling
 from ngm.sampling import ORDERS
 from tests.conftest import Problem, random_graph
 
@@ -295,3 +295,62 @@ def test_a_rank_outside_of_the_world_is_refused(problem: Problem, rank: int, wor
         ValueError, match=f"rank is {rank} and world is {world}; the ranks of n processes are 0 to n - 1"
     ):
         EdgeLoader(problem.x, problem.y, problem.graph, rank=rank, world=world)
+
+
+# Memory
+
+
+def held(value: object, seen: set[int]) -> int:
+    """Bytes of the arrays that an object holds on to, directly or through others; memory that is shared counts once."""
+    if isinstance(value, torch.Tensor):
+        value = value.numpy()
+    if isinstance(value, np.ndarray):
+        while isinstance(value.base, np.ndarray):
+            value = value.base
+        start = value.__array_interface__["data"][0]
+        new = start not in seen
+        seen.add(start)
+        return value.nbytes * new
+    if id(value) in seen or isinstance(value, str | bytes | type):
+        return 0
+    seen.add(id(value))
+    if isinstance(value, dict):
+        return sum(held(v, seen) for v in value.values())
+    if isinstance(value, list | tuple | set):
+        return sum(held(v, seen) for v in value)
+    own = getattr(value, "__self__", None)
+    return held(own, seen) if own is not None else held(getattr(value, "__dict__", {}), seen)
+
+
+@pytest.mark.parametrize(("kinds", "graphs", "bytes_per_edge"), [(None, 1, 24), ([EdgeKind.UU], 1, 28), (None, 2, 24)])
+def test_a_large_graph_costs_at_most_28_bytes_an_edge_with_its_own_20(
+    kinds: list[EdgeKind] | None, graphs: int, bytes_per_edge: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "KEPT_UP_TO", 1000)
+    given = [random_graph(2000, 60_000, seed) for seed in range(graphs)]
+    y = torch.full((2000,), -1)
+    y[:20] = 1
+    loader = EdgeLoader(torch.zeros(2000, 1), y, given, batch_size=512, kinds=kinds)
+    for _ in range(6):  # whichever of the orders an epoch would take
+        next(iter(loader))
+    per_node = 2000 * 40
+    assert held(loader, set()) <= bytes_per_edge * sum(g.num_edges for g in given) + per_node
+
+
+def test_edges_of_a_graph_are_not_copied() -> None:
+    graph = random_graph(200, 2000, 0)
+    loader = EdgeLoader(torch.zeros(200, 1), torch.zeros(200, dtype=torch.int64), graph)
+    assert np.shares_memory(loader._edges.ends(), graph.edges.numpy())
+
+
+def test_batches_that_are_kept_ready_are_those_that_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem_graph, x = random_graph(100, 600, 0), torch.zeros(100, 1)
+    y = torch.where(torch.arange(100) < 10, 0, -1)
+    ready = EdgeLoader(x, y, problem_graph, batch_size=64)
+    parts = list(ready._neighborhoods(0))
+    monkeypatch.setattr(sampling, "KEPT_UP_TO", 0)
+    lazy = EdgeLoader(x, y, problem_graph, batch_size=64)._neighborhoods(3)  # large graphs have one order
+    for one, other in zip(parts, lazy, strict=True):
+        assert torch.equal(one.nodes, other.nodes)
+        assert torch.equal(one.ends, other.ends)
+        assert torch.equal(one.kind, other.kind)

@@ -1,46 +1,25 @@
 """The steps of `ngm.inputs.walk_steps`, compiled by numba: the same draws and the same walks.
 
 A block of walks goes step by step together, so that the processor waits for the memory of many of them at once. Nothing
-here allocates or touches Python, so blocks run on as many threads as there are. Numba reads no types from signatures:
-they are for people.
+here allocates or touches Python, so blocks run on as many threads as there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.inputs.splitmix import COIN_BITS, GOLDEN, MIX_1, MIX_2, POINT_BITS, Draws, Ints
+from ngm._compiled import compiled, inlined, mix
+from ngm._splitmix import COIN_BITS, GOLDEN, POINT_BITS, Draws, Ints
 
-F = TypeVar("F", bound=Callable[..., object])
 Layout = tuple[Ints, NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32]]
 
 _BLOCK = 64
-_GOLDEN, _MIX_1, _MIX_2 = np.uint64(GOLDEN), np.uint64(MIX_1), np.uint64(MIX_2)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_GOLDEN, _32 = np.uint64(GOLDEN), np.uint64(32)
 _POINT, _TO_POINT, _COIN = np.uint64(POINT_BITS), np.uint64(64 - POINT_BITS), np.uint64((1 << COIN_BITS) - 1)
 
 
-def _compiled(function: F) -> F:
-    return cast(F, numba.njit(nogil=True, cache=True)(function))
-
-
-def _inlined(function: F) -> F:
-    return cast(F, numba.njit(nogil=True, cache=True, inline="always")(function))
-
-
-@_inlined
-def _mix(z: np.uint64) -> np.uint64:
-    z = (z ^ (z >> _30)) * _MIX_1
-    z = (z ^ (z >> _27)) * _MIX_2
-    return z ^ (z >> _31)
-
-
-@_inlined
+@inlined
 def _entry(
     draw: np.uint64, first: np.int64, degree: np.int64, ends: NDArray[np.uint32], guide: NDArray[np.int32]
 ) -> np.int64:
@@ -54,7 +33,7 @@ def _entry(
     return entry
 
 
-@_inlined
+@inlined
 def _joined(offsets: Ints, neighbors: NDArray[np.int32], a: np.int64, b: np.int64) -> bool:
     """Whether b is in the row of a, which is sorted."""
     low, high = offsets[a], offsets[a + 1]
@@ -67,7 +46,7 @@ def _joined(offsets: Ints, neighbors: NDArray[np.int32], a: np.int64, b: np.int6
     return bool(low < offsets[a + 1] and neighbors[low] == b)
 
 
-@_compiled
+@compiled
 def first_order(walks: Ints, streams: Draws, start: int, stop: int, layout: Layout) -> None:
     """Fills rows `start` to `stop` of walks (b, length + 1), whose first column is there."""
     offsets, neighbors, ends, guide = layout
@@ -80,10 +59,10 @@ def first_order(walks: Ints, streams: Draws, start: int, stop: int, layout: Layo
                     walks[i, step + 1] = node
                     continue
                 streams[i] += _GOLDEN
-                walks[i, step + 1] = neighbors[_entry(_mix(streams[i]), first, degree, ends, guide)]
+                walks[i, step + 1] = neighbors[_entry(mix(streams[i]), first, degree, ends, guide)]
 
 
-@_compiled
+@compiled
 def second_order(
     walks: Ints,
     streams: Draws,
@@ -107,7 +86,7 @@ def second_order(
                 proposal = node
                 while degree > 0:
                     streams[i] += _GOLDEN
-                    draw = _mix(streams[i])
+                    draw = mix(streams[i])
                     proposal = neighbors[_entry(draw, first, degree, ends, guide)]
                     coin = draw & _COIN
                     if step == 0:

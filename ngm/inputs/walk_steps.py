@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ngm._splitmix import COIN_BITS, GOLDEN, POINT_BITS, Draws, Ints, mix
 from ngm.graph import Graph
-from ngm.inputs.splitmix import COIN_BITS, GOLDEN, POINT_BITS, Draws, Ints, mix
 
 _WALKS_AT_ONCE = 4096  # a thread's portion
 

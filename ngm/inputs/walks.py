@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ngm._splitmix import streams
 from ngm.graph import Graph, Nodes
-from ngm.inputs.splitmix import streams
 from ngm.inputs.walk_steps import Steps
 
 

@@ -1,4 +1,4 @@
-"""The random streams of walks, one for each: SplitMix64, in numpy; `compiled_walk_steps` computes the same."""
+"""Random streams by SplitMix64: in numpy here, one for each walk; `ngm._compiled` computes the same."""
 
 from __future__ import annotations
 
