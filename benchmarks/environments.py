@@ -1,6 +1,7 @@
 """Environments of their own for libraries to compare with, and scripts that run in them and do a job when asked.
 
-Environments are made when first needed, in `.venv-peers/` of the repository or in the folder that NGM_PEERS names. One that was not finished, or that other packages were asked of, is made anew.
+Environments are made when first needed, in `.venv-peers/` of the repository or in the folder that NGM_PEERS names. One
+that was not finished, or that other packages were asked of, is made anew.
 """
 
 from __future__ import annotations

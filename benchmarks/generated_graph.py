@@ -52,7 +52,7 @@ def write_graph(folder: Path, num_nodes: int, degree: int, classes: int, seed: i
 
 def _with_header(part: Path, file: Path, dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> None:
     """Copies raw numbers into an .npy file, piece by piece."""
-    made = np.lib.format.open_memmap(file, "w+", dtype, shape)  # type: ignore[no-untyped-call]
+    made = np.lib.format.open_memmap(file, "w+", dtype, shape)
     flat, at = made.reshape(-1), 0
     with part.open("rb") as raw:
         while piece := raw.read(2**26):
@@ -67,7 +67,7 @@ def write_rows(file: Path, num_nodes: int, width: int, classes: int, seed: int =
     """Writes (n, width) float32 rows: class means under noise."""
     rng = np.random.default_rng(seed)
     means = (0.25 * rng.standard_normal((classes, width))).astype(np.float32)
-    rows = np.lib.format.open_memmap(file, "w+", np.float32, (num_nodes, width))  # type: ignore[no-untyped-call]
+    rows = np.lib.format.open_memmap(file, "w+", np.float32, (num_nodes, width))
     for start in range(0, num_nodes, _NODES):
         nodes = np.arange(start, min(start + _NODES, num_nodes))
         rows[nodes] = means[nodes % classes] + rng.standard_normal((len(nodes), width), dtype=np.float32)

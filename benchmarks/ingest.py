@@ -9,7 +9,8 @@ the arrays must be the same in the end. The pandas version is the fastest that w
 columns, one 64-bit key for each pair. Each runs in a process of its own. Time is that of the job, without imports; peak
 memory is that of the process, with everything. pandas may take nine tenths of the machine's memory; where that is too
 little, it says so in place of a time. Tables of more rows than `--pandas-up-to` are read by ours alone. From several
-sizes follow seconds and memory of a billion edges, by a power of the size through the two largest. With `--keep` sizes that are there are not run again (`--fresh`: they are).
+sizes follow seconds and memory of a billion edges, by a power of the size through the two largest. With `--keep` sizes
+that are there are not run again (`--fresh`: they are).
 """
 
 from __future__ import annotations

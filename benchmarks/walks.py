@@ -1,14 +1,14 @@
-"""Random walks: steps per second against pecanpy, fastnode2vec and PyG, first and second order, with and without weights.
+"""Random walks: steps per second against pecanpy, fastnode2vec and PyG, of first and second order.
 
     python benchmarks/walks.py [--repeats 3] [--length 80] [--walks 2] [--nodes 200000] [--edges 2000000] [--graphs ...]
         [--json] [--keep] [--fresh]
 
 Ours are timed whole, with what comes before the first step; the peers are not (see walks_peers.py). A step is the same
-for all: one draw from the law of node2vec. pecanpy, PyG and ours use all threads, fastnode2vec makes one walk at a time.
-PyG's walks are those of torch-cluster, built from source; they know no weights. Numba has compiled everything before the
-clock starts; "numpy" is what ours does where numba is not installed. The peers live in environments of their own, which
-are made when needed. Ours are timed before and after the peers and the best counts. With `--keep` a graph is written as
-soon as it is done, and graphs that are there are not run again (`--fresh`: they are).
+for all: one draw from the law of node2vec. pecanpy, PyG and ours use all threads, fastnode2vec makes one walk at a
+time. PyG's walks are those of torch-cluster, built from source; they know no weights. Numba has compiled everything
+before the clock starts; "numpy" is what ours does where numba is not installed. The peers live in environments of their
+own, which are made when needed. Ours are timed before and after the peers and the best counts. With `--keep` a graph is
+written as soon as it is done, and graphs that are there are not run again (`--fresh`: they are).
 """
 
 from __future__ import annotations

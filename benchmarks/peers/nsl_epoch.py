@@ -1,10 +1,12 @@
-"""An epoch of Neural Structured Learning's GraphRegularization with the same network: `python nsl_epoch.py DATA THREADS`.
+"""An epoch of Neural Structured Learning's GraphRegularization with the same network.
+
+    python nsl_epoch.py DATA THREADS
 
 A record is a node with up to K neighbours, each of which is run through the network as often as it occurs; unlabelled
 nodes have weight 0 in the supervised cost. A setting is one of:
 
 - `examples, K`: as its tools and its tutorial do it. Every node with its first K neighbours becomes a `tf.Example` in a
-  file, which is parsed batch by batch. Every packed neighbour counts as an edge, though an edge is packed from both ends.
+  file, which is parsed batch by batch. Every packed neighbour counts as an edge, though edges are packed at both ends.
 - `edges, K`, `records, K`: packed in its favour. Every edge is there once, with the end of higher degree; the edges of
   a node fill as many records as they need, so that few places stay empty; rows are gathered from memory, ahead of time.
   A batch has as many places for neighbours as ours has edges, or as many records. `sparse edges` and so on hands over

@@ -54,10 +54,12 @@ class Problem:
 
 def write(problem: Problem, file: Path) -> None:
     """Writes a problem, with sparse rows as the three arrays of a CSR matrix."""
-    x = problem.x
-    rows = {"data": x.data, "indices": x.indices, "indptr": x.indptr} if problem.sparse else {"x": x}
-    names = ("y", "labeled", "edges", "hidden", "batch", "truth", "validation", "alpha")
-    np.savez(file, shape=np.array(x.shape), **rows, **{name: np.asarray(getattr(problem, name)) for name in names})
+    names = ("data", "indices", "indptr") if problem.sparse else ()
+    arrays = {name: np.asarray(getattr(problem.x, name)) for name in names} or {"x": np.asarray(problem.x)}
+    arrays["shape"] = np.array(problem.x.shape)
+    for name in ("y", "labeled", "edges", "hidden", "batch", "truth", "validation", "alpha"):
+        arrays[name] = np.asarray(getattr(problem, name))
+    np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read(file: str | Path) -> Problem:
