@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
+import queue
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import venv
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import Any
 HERE = Path(__file__).parent
 FOLDER = Path(os.environ.get("NGM_PEERS") or HERE.parent / ".venv-peers")
 SCRIPTS = HERE / "peers"
+ANSWER = "answer "  # what the lines of peers/peer_worker.py begin with
 OWN = "ngm"  # the environment that this process runs in
 
 
@@ -44,7 +46,7 @@ class Environment:
 ENVIRONMENTS = {
     OWN: Environment((), ("neural-graph-machines", "torch", "numpy")),
     "nsl": Environment(
-        ("tensorflow-cpu==2.15.*", "neural-structured-learning==1.4.0", "numpy<2", "scipy"),
+        ("tensorflow-cpu==2.15.*", "neural-structured-learning==1.4.0", "numpy<2", "pandas<2.3", "scipy"),
         ("neural-structured-learning", "tensorflow-cpu", "numpy"),
     ),
     "pyg": Environment(
@@ -131,35 +133,44 @@ class Worker:
             bufsize=1,
             env=os.environ | given,
         )
+        self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def ask(self, job: str, seconds: float = 1_200.0, **request: object) -> dict[str, Any]:
         """Sends a request and waits for the answer; after `seconds` the worker is ended."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"job": job, **request}) + "\n")
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            if not selector.select(timeout=seconds):
-                self._process.kill()
-                raise WorkerError(f"{self.name}: {job} not done within {seconds:.0f} s")
-        line = self._process.stdout.readline()
-        if not line:
+        try:
+            answer = self._answers.get(timeout=seconds)
+        except queue.Empty:
+            self._process.kill()
+            raise WorkerError(f"{self.name}: {job} not done within {seconds:.0f} s") from None
+        if answer is None:
             raise WorkerError(f"{self.name}: {job} ended with exit code {self._process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise WorkerError(f"{self.name}: {job}: {answer['error']}")
         return answer
 
+    def _read(self) -> None:
+        """Takes answers, and drops what libraries print while they are imported; None says that there are no more."""
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            for line in stream:
+                if line.startswith(ANSWER):
+                    self._answers.put(json.loads(line.removeprefix(ANSWER)))
+        self._answers.put(None)
+
     def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin is not None
-        if self._process.poll() is None:
+        try:
             self._process.stdin.close()
-            try:
-                self._process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
+            self._process.wait(timeout=20)
+        except (subprocess.TimeoutExpired, BrokenPipeError):
+            self._process.kill()
         self._process.wait()
+        self._reader.join()
 
     def __enter__(self) -> Worker:
         return self

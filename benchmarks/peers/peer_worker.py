@@ -1,7 +1,7 @@
 """The other end of `environments.Worker`: reads requests, one JSON object a line, and answers each with one.
 
-It needs nothing but Python itself, because it runs in environments of every kind. Whatever a library prints goes to
-standard error.
+It needs nothing but Python itself, because it runs in environments of every kind. Answers begin with "answer "; what a
+library prints once there are requests goes to standard error.
 """
 
 from __future__ import annotations
@@ -31,4 +31,4 @@ def serve(jobs: dict[str, Job]) -> None:
         except Exception as error:
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(answer) + "\n")
+        answers.write(f"answer {json.dumps(answer)}\n")
