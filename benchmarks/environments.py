@@ -1,7 +1,10 @@
 """Environments of their own for libraries to compare with, and scripts that run in them and do a job when asked.
 
+    python benchmarks/environments.py [nsl pyg walks neighbors]   # makes them, or all; else it is done when needed
+
 Environments are made when first needed, in `.venv-peers/` of the repository or in the folder that NGM_PEERS names. One
-that was not finished, or that other packages were asked of, is made anew.
+that was not finished, or that other packages were asked of, is made anew. torch-sparse and torch-cluster are built from
+source, which takes some minutes; where that fails, PyG goes without them. Remove the environment's folder to try again.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ ENVIRONMENTS = {
         ("neural-structured-learning", "tensorflow-cpu", "numpy"),
     ),
     "pyg": Environment(
-        ("torch==2.13.0", "torch_geometric", "numpy", "scipy", "setuptools<81", "wheel"),
+        ("torch==2.13.0", "torch_geometric", "numpy", "scipy", "setuptools<81", "wheel", "ninja"),
         ("torch-geometric", "torch", "torch-sparse", "torch-cluster"),
         ("torch-scatter", "torch-sparse", "torch-cluster"),
     ),
@@ -196,3 +199,8 @@ def take_turns(workers: Mapping[str, Worker], job: str, repeats: int, seconds: f
 def spread(values: Sequence[float]) -> float:
     """How far the slowest of several is above the fastest, as a part of it."""
     return max(values) / min(values) - 1
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:] or [name for name in ENVIRONMENTS if name != OWN]:
+        print(each, versions_of(each))

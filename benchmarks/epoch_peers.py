@@ -95,21 +95,22 @@ ROWS = {"PubMed": pubmed, "BlogCatalog": blogcatalog}
 
 
 def choose(worker: Worker, name: str, settings: tuple[str, ...]) -> tuple[str, dict[str, object]]:
-    """The fastest setting, which the worker has ready afterwards, and seconds of all or why there are none."""
+    """The fastest setting, which the worker has ready afterwards, and edges/s of all or why there are none."""
     if len(settings) == 1:
         worker.ask("prepare", settings=settings[0])
         return settings[0], {}
     tried: dict[str, object] = {}
     for each in settings:
         try:
-            tried[each] = worker.ask("prepare", settings=each)["seconds"]
+            answer = worker.ask("prepare", settings=each)
+            tried[each] = round(answer["edges"] / answer["seconds"])
         except WorkerError as error:
             tried[each] = str(error).rpartition(": ")[2]
         print(f"  {name}, {each}: {tried[each]}", file=sys.stderr, flush=True)
-    seconds = {each: value for each, value in tried.items() if isinstance(value, float)}
-    if not seconds:
+    rates = {each: value for each, value in tried.items() if isinstance(value, int)}
+    if not rates:
         raise WorkerError(f"{name}: none of its settings ran: {tried}")
-    best = min(seconds, key=lambda each: seconds[each])
+    best = max(rates, key=lambda each: rates[each])
     worker.ask("prepare", settings=best)
     return best, tried
 
@@ -126,7 +127,8 @@ def measure(row: str, repeats: int, threads: int, quick: bool) -> dict[str, Any]
             chosen = {}
             for name, (environment, script, settings) in CONTENDERS.items():
                 workers[name] = Worker(environment, script, file, threads, threads=threads)
-                chosen[name] = choose(workers[name], name, settings)
+                possible = tuple(each for each in settings if problem.sparse or "sparse" not in each)
+                chosen[name] = choose(workers[name], name, possible)
             answers = take_turns(workers, "epoch", repeats)
         finally:
             for worker in workers.values():

@@ -46,11 +46,13 @@ def fastnode2vec(graph: sp.csr_matrix, p: float, q: float, length: int, walks: i
     from fastnode2vec import Graph  # type: ignore[import-not-found]
 
     alike = bool((graph.data == graph.data[0]).all())
+    joined = np.flatnonzero(np.diff(graph.indptr))  # it knows nodes by their edges only
+    graph = graph[joined][:, joined]
     upper = sp.triu(graph).tocoo()
     ends = zip(upper.row.tolist(), upper.col.tolist(), strict=True)
     triples = [(u, v, w) for (u, v), w in zip(ends, upper.data.tolist(), strict=True)]
     walker = Graph([t[:2] for t in triples] if alike else triples, directed=False, weighted=not alike)
-    starts = np.flatnonzero(np.diff(graph.indptr)).tolist() * walks
+    starts = list(range(len(joined))) * walks
 
     def job() -> None:
         for start in starts:
