@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from ngm.io.files import file_written_whole
+
 
 def arguments(description: str | None) -> argparse.Namespace:
     """What `parser` finds on the command line."""
@@ -64,6 +66,14 @@ def measure_missing(
     show(True)
 
 
+def processor() -> str:
+    """The model of the processor, as Linux names it."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
 def report(
     name: str,
     ratios: dict[str, float],
@@ -88,7 +98,8 @@ def report(
         "seconds": seconds,
         **more,
         "machine": {
-            "processor": platform.processor() or platform.machine(),
+            "processor": processor(),
+            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
             "cores": os.cpu_count(),
             "threads": torch.get_num_threads(),
             "python": platform.python_version(),
@@ -97,9 +108,8 @@ def report(
         "command": " ".join(["python", *sys.argv]),
     }
     if options.keep:
-        Path(__file__).with_name("results").joinpath(f"{name}.json").write_text(
-            json.dumps(result, indent=2) + "\n", encoding="utf-8"
-        )
+        with file_written_whole(Path(__file__).with_name("results") / f"{name}.json") as part:
+            part.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     if not last:
         return
     if options.json:

@@ -1,26 +1,32 @@
 """A table of edges with text for ids into sorted arrays: `ngm.read_graph` against pandas, time and peak memory.
 
-    python benchmarks/ingest.py [--edges 50_000_000] [--memory-limit 4GB] [--json] [--keep]
+    python benchmarks/ingest.py [--edges 50_000_000 100_000_000] [--memory-limit 4GB] [--pandas-up-to 50_000_000]
+        [--json] [--keep] [--fresh]
 
 Both read the same CSV file (ids such as `user-000123456`, a tenth as many nodes as edges, drawn at random), number the
 sorted ids, drop self loops, merge each undirected edge to its largest weight, and write edges, weights and ids to disk;
 the arrays must be the same in the end. The pandas version is the fastest that we could write: one `factorize` for both
 columns, one 64-bit key for each pair. Each runs in a process of its own. Time is that of the job, without imports; peak
 memory is that of the process, with everything. pandas may take nine tenths of the machine's memory; where that is too
-little, it says so in place of a time.
+little, it says so in place of a time. Tables of more rows than `--pandas-up-to` are read by ours alone. From several
+sizes follow seconds and memory of a billion edges, by a power of the size through the two largest. With `--keep` sizes
+that are there are not run again (`--fresh`: they are).
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +46,11 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     parser.add_argument("--keep", action="store_true", help="write the JSON to benchmarks/results as well")
-    parser.add_argument("--edges", type=int, default=50_000_000, help="rows of the table")
+    parser.add_argument("--edges", type=int, nargs="+", default=[50_000_000], help="rows of the table")
+    parser.add_argument("--pandas-up-to", type=int, default=50_000_000, help="rows beyond which pandas does not run")
+    parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
     parser.add_argument("--memory-limit", default="4GB", help="what DuckDB may use in ours")
-    parser.add_argument("--folder", type=Path, help="for the files, some 60 bytes a row; a temporary one if not given")
+    parser.add_argument("--folder", type=Path, help="for the files, some 100 bytes a row; else a temporary one")
     parser.add_argument("--job", nargs=2, metavar=("NAME", "FILE"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -122,31 +130,40 @@ def same(folder: Path) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
 
 
-def compare(folder: Path, given: argparse.Namespace) -> None:
-    """Makes the table, runs both jobs and prints what they took."""
-    from bench import report
-
-    file = folder / f"edges-{given.edges}.csv"
+def compare(folder: Path, edges: int, given: argparse.Namespace) -> dict[str, Any]:
+    """Makes the table, runs both jobs and says what they took."""
+    file = folder / f"edges-{edges}.csv"
     if not file.exists():
-        make_table(file, given.edges)
-    found = {name: in_child(name, file, given) for name in ("ours", "pandas")}
-    mine, peer = found["ours"], found["pandas"]
-    ratios = {"memory, pandas / ours": peer.peak / mine.peak}
-    if peer.seconds is not None and mine.seconds is not None:
-        ratios["time, pandas / ours"] = peer.seconds / mine.seconds
-        if not same(folder):
-            raise RuntimeError("both jobs should make the same arrays and do not")
-    report(
-        "ingest",
-        ratios,
-        {name: outcome.seconds for name, outcome in found.items() if outcome.seconds is not None},
-        given,
-        peak_gib={name: round(outcome.peak, 3) for name, outcome in found.items()},
-        pandas="out of memory" if peer.seconds is None else "the same arrays as ours",
-        edges=given.edges,
-        file_gib=round(file.stat().st_size / GIB, 3),
-        memory_limit=given.memory_limit,
-    )
+        make_table(file, edges)
+    print(f"{edges:,} edges: the table is there", file=sys.stderr, flush=True)
+    names = ("ours", "pandas") if edges <= given.pandas_up_to else ("ours",)
+    row: dict[str, Any] = {"edges": edges, "file_gib": file.stat().st_size / GIB, "memory_limit": given.memory_limit}
+    for name in names:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        outcome = in_child(name, file, given)
+        row[name] = {"seconds": outcome.seconds, "peak_gib": outcome.peak}
+        print(f"{edges:,} edges, {name}: {row[name]}", file=sys.stderr, flush=True)
+    if "pandas" in row and row["pandas"]["seconds"] is not None and not same(folder):
+        raise RuntimeError("both jobs should make the same arrays and do not")
+    for name in names:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    file.unlink()
+    return row
+
+
+def extrapolated(rows: dict[str, dict[str, Any]], edges: int = 1_000_000_000) -> dict[str, float] | None:
+    """Seconds and peak memory of ours at a size that was not run, from the two largest that were.
+
+    >>> rows = {n: {"edges": int(n), "ours": {"seconds": float(n), "peak_gib": 2.0}} for n in ("10", "100")}
+    >>> extrapolated(rows, 1000)
+    {'edges': 1000, 'seconds': 1000.0, 'peak_gib': 2.0}
+    """
+    sizes = sorted((row["edges"], row["ours"]) for row in rows.values())[-2:]
+    if len(sizes) < 2:
+        return None
+    (m1, first), (m2, second) = sizes
+    powers = {k: math.log(second[k] / first[k]) / math.log(m2 / m1) for k in ("seconds", "peak_gib")}
+    return {"edges": edges, **{k: round(second[k] * (edges / m2) ** power, 6) for k, power in powers.items()}}
 
 
 def main() -> None:
@@ -154,12 +171,25 @@ def main() -> None:
     if given.job:
         run_job(given.job[0], Path(given.job[1]), given.memory_limit)
         return
-    if given.folder is not None:
-        given.folder.mkdir(parents=True, exist_ok=True)
-        compare(given.folder, given)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        compare(Path(folder), given)
+    import bench
+
+    rows: dict[str, Any] = (bench.kept("ingest") or {}).get("rows", {}) if given.keep else {}
+
+    def show(last: bool) -> None:
+        jobs = [(n, row, name) for n, row in rows.items() for name in ("ours", "pandas") if name in row]
+        seconds = {f"{int(n):,} edges, {name}": row[name]["seconds"] for n, row, name in jobs if row[name]["seconds"]}
+        ratios = {}
+        for n, row in rows.items():
+            for word, key in (("memory", "peak_gib"), ("time", "seconds")):
+                if "pandas" in row and row["pandas"][key]:
+                    ratios[f"{int(n):,} edges, {word}, pandas / ours"] = row["pandas"][key] / row["ours"][key]
+        bench.report("ingest", ratios, seconds, given, last, rows=rows, billion=extrapolated(rows))
+
+    def measure(edges: str) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+            return compare(Path(folder), int(edges), given)
+
+    bench.measure_missing(rows, [str(n) for n in given.edges], given.fresh, measure, show)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The parts of `benchmarks/table.py`: goals, the page and its plots."""
