@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ngm.io.graph_data import GraphData, open_graph, read_graph, save_graph
     from ngm.io.tables import Table, read_table
     from ngm.objective import Cost, NGMLoss, Regularizer
+    from ngm.partition.local_part import Partition, open_partition
+    from ngm.partition.writing import partition_graph
     from ngm.propagation.label_propagation import LabelPropagation
     from ngm.recipes.optimizer import Optimizer
     from ngm.report import write_report
@@ -50,6 +52,7 @@ __all__ = [
     "NGMLoss",
     "NGMRegressor",
     "Optimizer",
+    "Partition",
     "Regularizer",
     "SelfTraining",
     "Table",
@@ -59,6 +62,8 @@ __all__ = [
     "knowledge_graph",
     "load",
     "open_graph",
+    "open_partition",
+    "partition_graph",
     "read_graph",
     "read_table",
     "save_graph",
@@ -87,6 +92,7 @@ _HOMES = {  # the same as above, for Python itself
     "NGMLoss": "ngm.objective",
     "NGMRegressor": "ngm.estimators.regressor",
     "Optimizer": "ngm.recipes.optimizer",
+    "Partition": "ngm.partition.local_part",
     "Regularizer": "ngm.objective",
     "SelfTraining": "ngm.estimators.self_training",
     "Table": "ngm.io.tables",
@@ -95,6 +101,8 @@ _HOMES = {  # the same as above, for Python itself
     "knowledge_graph": "ngm.build",
     "load": "ngm.estimators.loading",
     "open_graph": "ngm.io.graph_data",
+    "open_partition": "ngm.partition.local_part",
+    "partition_graph": "ngm.partition.writing",
     "read_graph": "ngm.io.graph_data",
     "read_table": "ngm.io.tables",
     "save_graph": "ngm.io.graph_data",

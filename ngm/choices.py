@@ -24,6 +24,7 @@ Balance: TypeAlias = Literal["none", "equal", "seeds"]
 Candidates: TypeAlias = Literal["neighbors", "all"]
 RoundTeacher: TypeAlias = Literal["network", "propagation"]
 Solver: TypeAlias = Literal["conjugate_gradient", "jacobi"]
+PartitionMethod: TypeAlias = Literal["streaming", "metis"]
 
 # of graphs made from rows
 Metric: TypeAlias = Literal["cosine", "euclidean", "inner_product"]

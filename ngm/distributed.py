@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -267,6 +267,38 @@ def sum_over_ranks(values: Tensor) -> Tensor:
         values = values.clone()
         _collective(lambda: dist.all_reduce(values))
     return values
+
+
+def gather_rows(values: Tensor) -> Tensor:
+    """The rows that the ranks have, those of rank 0 first, on every rank; ranks may have different numbers of rows."""
+    _, world = rank_and_world()
+    if world == 1:
+        return values
+    counts = [torch.zeros(1, dtype=torch.int64) for _ in range(world)]
+    _collective(lambda: dist.all_gather(counts, torch.tensor([len(values)])))
+    most = max(int(count) for count in counts)
+    kind = torch.uint8 if values.dtype == torch.bool else values.dtype
+    padded = torch.zeros((most, *values.shape[1:]), dtype=kind)
+    padded[: len(values)] = values.to(kind)
+    rows = [torch.empty_like(padded) for _ in range(world)]
+    _collective(lambda: dist.all_gather(rows, padded))
+    return torch.cat([part[: int(count)] for part, count in zip(rows, counts, strict=True)]).to(values.dtype)
+
+
+def exchange_rows(values: Tensor, send: Sequence[int], receive: Sequence[int]) -> Tensor:
+    """Sends some rows to each rank, and returns what each rank sent here, that of rank 0 first.
+
+    Args:
+        values: (n, ...) rows, those for rank 0 first.
+        send: How many go to each rank; they add up to n.
+        receive: How many come from each rank.
+    """
+    if rank_and_world()[1] == 1:
+        return values
+    received = values.new_empty((sum(receive), *values.shape[1:]))
+    rows = values.contiguous()
+    _collective(lambda: dist.all_to_all_single(received, rows, list(receive), list(send)))
+    return received
 
 
 def json_from_first(values: Mapping[str, Value]) -> Mapping[str, Value]:

@@ -121,6 +121,11 @@ class EdgeLoader:
             pairs, of = self._negative_pairs(neighborhood, epoch, number)
             yield self._batch(neighborhood, seeds[mine], share[mine], pairs, of)
 
+    def sizes(self) -> dict[str, int]:
+        """Of the whole: rows, labelled rows and sampled edges, whichever of them this process has."""
+        labeled = int(self.labeled.sum())
+        return {"rows": len(self.labeled), "labelled rows": labeled, "edges": self.num_edges}
+
     def set_epoch(self, epoch: int) -> None:
         """Makes the next `for` loop the given epoch, as after a resume; x is told, where it is new in every epoch."""
         self.epoch = epoch

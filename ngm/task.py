@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
@@ -83,6 +83,15 @@ class Task(ABC):
         """Validation metrics of (n, c) logits against scaled targets; the first is the one to raise."""
 
     @abstractmethod
+    def metric_sums(self, logits: Tensor, targets: Tensor) -> tuple[str, Tensor]:
+        """(name of the first metric, (k,) sums over rows from which `metric_of_sums` gives it)."""
+
+    def metric_of_sums(self, sums: Sequence[float]) -> float:
+        """The metric of all rows, from sums that were added up over several sets of rows: a mean by default."""
+        total, count = sums
+        return total / max(count, 1)
+
+    @abstractmethod
     def prediction_names(self, logits: Tensor) -> NDArray[np.object_]:
         """(n,) predictions in words, from (n, c) logits."""
 
@@ -150,6 +159,12 @@ class ClassTask(Task):
         truth = targets.argmax(dim=1) if targets.ndim == 2 else targets
         return {"accuracy": accuracy(truth.numpy(), logits.argmax(dim=1).numpy())}
 
+    def metric_sums(self, logits: Tensor, targets: Tensor) -> tuple[str, Tensor]:
+        """Right rows, and all."""
+        truth = targets.argmax(dim=1) if targets.ndim == 2 else targets
+        right = (logits.argmax(dim=1) == truth).sum()
+        return "accuracy", torch.tensor([float(right), float(len(truth))])
+
     def prediction_names(self, logits: Tensor) -> NDArray[np.object_]:
         """Class names."""
         return self.target_names(self.squash(logits))
@@ -201,6 +216,16 @@ class LabelSetTask(ClassTask):
     def metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
         """Micro-F1."""
         return {"micro_f1": f1(targets.numpy(), self.squash(logits).numpy(), average="micro")}
+
+    def metric_sums(self, logits: Tensor, targets: Tensor) -> tuple[str, Tensor]:
+        """Labels that are both predicted and true, and predicted ones plus true ones."""
+        predicted, true = self.squash(logits) >= 0.5, targets > 0.5
+        return "micro_f1", torch.tensor([float((predicted & true).sum()), float(predicted.sum() + true.sum())])
+
+    def metric_of_sums(self, sums: Sequence[float]) -> float:
+        """Micro-F1."""
+        right, both = sums
+        return 2 * right / both if both else 0.0
 
     def target_names(self, targets: Tensor) -> NDArray[np.object_]:
         """The labels above one half, as one string per row."""
@@ -278,6 +303,12 @@ class NumberTask(Task):
     def metrics(self, logits: Tensor, targets: Tensor) -> dict[str, float]:
         """Squared error of scaled numbers, negated."""
         return {"negative_squared_error": -float((logits - targets).square().mean())}
+
+    def metric_sums(self, logits: Tensor, targets: Tensor) -> tuple[str, Tensor]:
+        """Squared errors, negated, and how many."""
+        return "negative_squared_error", torch.tensor(
+            [-float((logits - targets).square().sum(dtype=torch.float64)), float(targets.numel())]
+        )
 
     def prediction_names(self, logits: Tensor) -> NDArray[np.object_]:
         """Numbers in the units of y."""

@@ -208,9 +208,7 @@ def _stop_together(wrong: str, flags: Tensor) -> None:
 def _facts(network: nn.Module, loader: EdgeLoader, epochs: int, seed: int) -> dict[str, int]:
     """What ranks that do not have the same data or settings would differ in."""
     return {
-        "rows": len(loader.labeled),
-        "labelled rows": int(loader.labeled.sum()),
-        "edges": loader.num_edges,
+        **loader.sizes(),
         "batches in an epoch": len(loader),
         "parameters": sum(p.numel() for p in network.parameters()),
         "epochs": epochs,

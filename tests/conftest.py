@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ngm import EdgeLoader, Graph, datasets
 from ngm._processor import multiplies
-from ngm.estimators import base as estimator_module
+from ngm.estimators import loader_factory
 from ngm.io.run_folder import Run
 from ngm.networks import FFNNModule
 from ngm.report import hidden_section as hidden
@@ -130,7 +130,7 @@ def loaders(monkeypatch: pytest.MonkeyPatch) -> list[EdgeLoader]:
             super().__init__(*args, **kwargs)
             made.append(self)
 
-    monkeypatch.setattr(estimator_module, "EdgeLoader", Noted)
+    monkeypatch.setattr(loader_factory, "EdgeLoader", Noted)
     return made
 
 

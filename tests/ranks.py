@@ -121,9 +121,9 @@ def run_ranks(
     return server.run(Job((), str(ROOT), script=script))
 
 
-def in_ranks(name: str, folder: Path) -> str:
-    """Code for `run_ranks` that runs a program."""
-    return f"from pathlib import Path\nfrom tests import rank_programs\nrank_programs.{name}(Path({str(folder)!r}))"
+def in_ranks(name: str, folder: Path, module: str = "rank_programs") -> str:
+    """Code for `run_ranks` that runs a program of a module of `tests`."""
+    return f"from pathlib import Path\nfrom tests import {module}\n{module}.{name}(Path({str(folder)!r}))"
 
 
 def succeed(processes: Sequence[subprocess.Popen[str]]) -> None:

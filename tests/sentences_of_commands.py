@@ -25,6 +25,11 @@ MISTAKES = [
     (("demo", "--folder", "texts.csv"), "texts.csv is a file; name a new or empty folder"),
     (("export", "nowhere"), "nowhere is not a run folder: it has no config.json"),
     (("ingest", "--edges", "absent.csv", "-o", "graph"), "absent.csv is not there; give a file, a folder or a query"),
+    (
+        ("partition", "absent.csv", "--columns", "a", "--parts", "2"),
+        "absent.csv is not there; give a file, a folder or a query",
+    ),
+    (("partition", "texts.csv", "--text", "text"), "give --parts, at least as many as there will be processes"),
     (("predict", "nowhere", "texts.csv"), "nowhere is not a run folder: it has no config.json"),
     (("report", "nowhere"), "nowhere is not a run folder: it has no config.json"),
     (

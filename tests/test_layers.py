@@ -51,6 +51,7 @@ LAYERS = [
     "metrics",
     "task",
     "distributed",
+    "partition",
     "features",
     "training",
     "logs",

@@ -60,6 +60,9 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "read_graph": {"edges": REQUIRED, "nodes": None},
     "open_graph": {"folder": REQUIRED},
     "read_table": {"source": REQUIRED, "delimiter": None, "header": None},
+    "partition_graph": {"folder": REQUIRED, "graph": REQUIRED, "x": REQUIRED, "y": REQUIRED, "parts": REQUIRED},
+    "open_partition": {"folder": REQUIRED},
+    "NGMClassifier.fit_parts": {"self": REQUIRED, "partition": REQUIRED},
     "save_graph": {"folder": REQUIRED, "graph": REQUIRED, "nodes": None},
     "diagnose": {"graph": REQUIRED, "y": REQUIRED, "x": None},
 }

@@ -11,7 +11,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from ngm.cli import build, check, datasets, demo, export, ingest, predict, report, reproduce, train
+from ngm.cli import build, check, datasets, demo, export, ingest, partition, predict, report, reproduce, train
 from ngm.cli.signals import exit_code, is_stop, stop_signals
 from ngm.cli.streams import CLOSED_PIPE, drop_unwritten, prepare_streams, use_utf8
 from ngm.cli.terminal import app, err
@@ -25,6 +25,7 @@ __all__ = [
     "export",
     "ingest",
     "main",
+    "partition",
     "predict",
     "report",
     "reproduce",

@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, cast
 
-import numpy as np
-import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -21,38 +19,39 @@ from ngm.choices import Recipe as RecipeName
 from ngm.distributed import process_group
 from ngm.edge_batch import EdgeKind
 from ngm.estimators import model_export, persistence
-from ngm.estimators.batch_prediction import in_batches
-from ngm.estimators.checks import check_features, check_parameters, check_settings, warn_of_idle_graph
+from ngm.estimators.checks import check_parameters, check_settings, warn_of_idle_graph
+from ngm.estimators.fitted_network import FittedNetwork
+from ngm.estimators.loader_factory import make_loader
 from ngm.estimators.loss_factory import edge_loss
 from ngm.estimators.network_factory import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
 from ngm.estimators.node_recorder import NodeRecorder
-from ngm.estimators.preparation import prepare
+from ngm.estimators.part_problem import check_parts, part_problem
+from ngm.estimators.preparation import prepare, with_targets
 from ngm.estimators.trained_model import TrainedModel
+from ngm.estimators.validation import validation_metrics
 from ngm.graph import Graph
 from ngm.io.run_folder import Run, RunTarget
 from ngm.io.run_writer import RunWriter
 from ngm.networks.input_scaling import Table
-from ngm.networks.specifications import TextNetwork
-from ngm.networks.tap import LAST_HIDDEN, tap
 from ngm.objective import NGMLoss
+from ngm.partition.local_part import LocalPart, Partition, open_partition
 from ngm.recipes.optimizer import optimizer_of
 from ngm.recipes.parameters import Parameters, network_specification, parameters_of
 from ngm.recipes.problem import HeldOut, Problem
 from ngm.recipes.recipe import Recipe, recipe_for
 from ngm.recipes.settings import check_teachers, resolve
-from ngm.rows import Inputs, Rows, num_rows
+from ngm.rows import num_rows
 from ngm.sampling import EdgeLoader
 from ngm.targets import TaskName
 from ngm.task import Task
-from ngm.text.readers import Given, Reader, Texts, read_new_texts, read_training_texts
+from ngm.text.readers import Given
 from ngm.training import Epoch, History, train
 
 Estimator = TypeVar("Estimator", bound="NGMEstimator")
-_OF_INPUTS = ("n_features_in_", "feature_names_in_", "reader_", "vocabulary_")  # what reading x leaves behind
 
 
 @dataclass(eq=False, repr=False)
-class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Parameters, ABC):  # type: ignore[misc]
+class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, FittedNetwork, ABC):  # type: ignore[misc]
     """Settings of an NGM estimator; `ngm.parameters` declares what each means and may be."""
 
     run_writer = cast("RunWriter | None", None)  # set it to add to the run folder what `fit` does not know
@@ -90,37 +89,76 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.__dict__.pop("n_iter_", None)  # not fitted any more, should this fit fail
         parameters, target = parameters_of(self), RunTarget(folder, resume, overwrite)
         target.check()
-        problem = self._prepare(parameters, x, y, graph, sample_weight, views)
+        self._fit(parameters, target, self._prepare(parameters, x, y, graph, sample_weight, views), on_epoch)
+        return self._fitted()
+
+    def fit_parts(
+        self,
+        partition: Partition | str | Path,
+        on_epoch: Callable[[Epoch], None] | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> NGMEstimator:
+        """Trains on a graph in parts, with recipe "paper": each process of several on its own parts.
+
+        The objective is that of `fit` on the whole graph. The graph is not screened.
+
+        Args:
+            partition: What `ngm.partition_graph` or `ngm partition` wrote; of its parts, a process opens its own.
+            on_epoch: As for `fit`, like the next three.
+            folder: Run folder.
+            resume: Go on from the checkpoint in the folder, with as many processes as one likes.
+            overwrite: Replace a run that is in the folder.
+
+        Returns:
+            The estimator itself, fitted.
+        """
+        self.__dict__.pop("n_iter_", None)
+        parameters, target = parameters_of(self), RunTarget(folder, resume, overwrite)
+        target.check()
+        parts = partition if isinstance(partition, Partition) else open_partition(partition)
+        with process_group() as (rank, world):
+            self._fit(parameters, target, self._prepare_part(parameters, parts.local(rank, world)), on_epoch)
+        return self._fitted()
+
+    def _fitted(self: Estimator) -> Estimator:
+        if self.history_.stopped == "interrupted":
+            raise KeyboardInterrupt  # fitted and saved all the same
+        return self
+
+    def _fit(
+        self,
+        parameters: Parameters,
+        target: RunTarget,
+        problem: Problem,
+        on_epoch: Callable[[Epoch], None] | None,
+    ) -> None:
+        """Makes the network, trains it and, in the first process, writes the run folder."""
+        folder = target.folder
         recipe, loss = self._recipe(parameters), edge_loss(parameters, self.settings_, problem)
         self.network_ = self._make_network(parameters, problem)
         rows = recipe.training_inputs(problem.inputs, getattr(self, "reader_", None))
         with process_group() as (rank, world), persistence.lock(folder, rank):
-            measure_inputs(self.network_, problem.inputs, problem.known, problem.graphs, sample_weight)
+            measure_inputs(self.network_, problem)
             loss.check_graphs(self.network_, [graph.directed for graph in problem.graphs])
             recorder, data = None, {}
             if folder is not None and rank == 0:
                 recomputed = self._writer.recomputed
                 data = persistence.checked_digests(type(self).__name__, parameters, target, problem, recomputed)
                 recorder = NodeRecorder(self.network_, problem, self.layer, self.dtype_, self.device, self.seed)
-            problem = recipe.prepare_targets(recipe.choose_graphs(problem, self.network_, loss, self.dtype_))
+            problem = with_targets(recipe, problem, self.network_, loss, self.dtype_)
             self.graphs_used_, self.teachers_ = list(problem.graphs_used), problem.teachers
             loss = edge_loss(parameters, self.settings_, problem)
-            loader = self._loader(rows, problem, loss, rank, world)
+            loader = make_loader(rows, problem, loss, parameters, self.settings_, self.dtype_, rank, world)
             warn_of_idle_graph(loader, loss, problem.graphs)
             with persistence.lock(folder, rank, create=True):
                 run = None
                 if folder is not None:
                     writer = self._writer if rank == 0 else None
                     run = persistence.begin(type(self).__name__, parameters, target, data, writer)
-                self.history_ = self._train(loader, loss, problem.held_out, run, resume, on_epoch)
+                self.history_ = self._train(loader, loss, problem.held_out, run, target.resume, on_epoch)
                 self._finish(loader, run if rank == 0 else None, recorder)
-        if self.history_.stopped == "interrupted":
-            raise KeyboardInterrupt  # fitted and saved all the same
-        return self
-
-    def transform(self, x: Given) -> NDArray[np.floating]:
-        """Hidden vectors h (n, width): of `layer` if that is set, else of the last hidden layer."""
-        return self._run(x, self._hidden)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_iter_")
@@ -152,13 +190,6 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         check_is_fitted(self)
         inputs = None if x is None else self._read(x, reset=False)
         return model_export.export(trained_model(self), format, file, inputs).file
-
-    @property
-    def _n_features_out(self) -> int:
-        """Width of h, for `get_feature_names_out`."""
-        if hasattr(self, "reader_"):
-            return int(self._batched(Texts([""], self.reader_.read([""])), self._hidden).shape[1])
-        return int(self.transform(np.zeros((1, self.n_features_in_), dtype=np.float32)).shape[1])
 
     # What classes and numbers differ in
 
@@ -212,11 +243,23 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             self.dtype_,
             lambda x: self._read(x, False),
         )
+        return self._settle(parameters, problem)
+
+    def _prepare_part(self, parameters: Parameters, part: LocalPart) -> Problem:
+        """The same for what this process has of a graph in parts."""
+        check_parameters(parameters)
+        check_parts(parameters, resolve(parameters, self._any_task), part, self._any_task)
+        inputs = self._read(part.x, reset=True)
+        self.dtype_ = dtype_of(self.dtype, inputs)
+        return self._settle(parameters, part_problem(parameters, part, inputs, self.dtype_))
+
+    def _settle(self, parameters: Parameters, problem: Problem) -> Problem:
+        """Settles the settings to train with."""
         self._set_task(problem.task)
-        self.num_validation_, self.num_given_ = len(problem.held_out.y), int(problem.labeled.sum())
+        self.num_validation_, self.num_given_ = problem.num_validation, problem.num_labeled
         settings = resolve(parameters, problem.task.name, problem.in_features, bool(problem.graphs))
         check_teachers(parameters, settings, len(problem.graphs), len(problem.views))
-        scaling = input_scaling_of(network_specification(parameters), settings.input_scaling, inputs)
+        scaling = input_scaling_of(network_specification(parameters), settings.input_scaling, problem)
         self.settings_ = replace(settings, input_scaling=scaling)
         return problem
 
@@ -231,24 +274,6 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         try_network(network, problem.inputs, self._widths[1], self.dtype_, self.device, self.seed)
         return network
 
-    def _loader(self, rows: Inputs, problem: Problem, loss: NGMLoss, rank: int, world: int) -> EdgeLoader:
-        count = len(problem.graphs)
-        return EdgeLoader(
-            rows,
-            problem.task.scaled(problem.targets),
-            list(problem.graphs),
-            batch_size=self.settings_.batch_size,
-            seed=self.seed,
-            kinds=loss.kinds[:count] if count else None,
-            sample_weight=problem.sample_weight,
-            labeled=problem.labeled,
-            sampling=self.sampling,
-            negatives=loss.negatives[:count] if count else 0.0,
-            dtype=self.dtype_,
-            rank=rank,
-            world=world,
-        )
-
     def _train(
         self,
         loader: EdgeLoader,
@@ -261,13 +286,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         task = self._task
         truth = task.scaled(held_out.y)
         # decay over the nodes that are labelled, softly or not, or over all where no graph is used
-        nodes = int(loader.labeled.sum()) if any(self.graphs_used_) else len(loader.labeled)
+        nodes = loader.sizes()["labelled rows" if any(self.graphs_used_) else "rows"]
         settings = self.settings_ = self.settings_.completed(len(loader), nodes)
 
         def evaluate(network: nn.Module) -> dict[str, float]:
-            logits = self._logits(held_out.x)
-            cost = {"cost": float(loss.cost(logits, truth).mean())}
-            return task.metrics(logits, truth) | cost if torch.isfinite(logits).all() else cost
+            return validation_metrics(task, loss.cost, self._logits(held_out.x), truth, held_out.shared)
 
         return self._loop()(
             loader,
@@ -300,47 +323,11 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         counts = [n for n, used in zip(loader.totals.num_edges, self.graphs_used_, strict=False) if used]
         by_kind = [sum(graph[kind] for graph in counts) for kind in EdgeKind]
         self.edges_by_kind_ = dict(zip(("ll", "lu", "uu"), by_kind, strict=True))
-        self.num_labeled_ = int(loader.labeled.sum())
+        self.num_labeled_ = loader.sizes()["labelled rows"]
         self.network_.eval()
         if run is not None:
             records = None if recorder is None else recorder.node_records()
             self._writer.finish(run, persistence.trained_run(trained_model(self)), records)
-
-    # Reading x, running the network
-
-    def _read(self, x: Given, reset: bool) -> Inputs:
-        """X as rows that can be taken by node id; in `fit` (`reset`), columns or words are remembered."""
-        if reset:
-            for name in _OF_INPUTS:  # of an earlier fit
-                self.__dict__.pop(name, None)
-        network = network_specification(self)
-        if not isinstance(network, TextNetwork):
-            return check_features(self, x, network, reset)
-        if not reset:
-            return read_new_texts(self.reader_, x)
-        texts, reader = read_training_texts(network.name, x, network.reader, network.vectors)
-        self.reader_: Reader = reader
-        if reader.vocabulary is not None:
-            self.vocabulary_ = reader.vocabulary
-        return texts
-
-    def _logits(self, x: Inputs) -> Tensor:
-        return self._batched(x, lambda rows: self.network_(rows))
-
-    def _hidden(self, rows: Rows) -> Tensor:
-        layer = self.layer or LAST_HIDDEN
-        return tap(self.network_, rows, [layer])[1][layer]
-
-    def _run(self, x: Given, read: Callable[..., Tensor]) -> NDArray[np.floating]:
-        """Checks x and reads something off the network for its rows."""
-        check_is_fitted(self)
-        out: NDArray[np.floating] = self._batched(self._read(x, reset=False), read).numpy()
-        return out
-
-    def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
-        """What is read off the network for all rows."""
-        self.network_.eval()
-        return in_batches(inputs, read, self.dtype_, self.device)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

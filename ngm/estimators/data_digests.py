@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.graph import Graph
 from ngm.io.hashing import digest
 from ngm.io.run_folder import JSON
 from ngm.networks.input_scaling import Table
+from ngm.partition.local_part import LocalPart
 from ngm.recipes.problem import HeldOut
 from ngm.rows import Inputs, num_rows
 
+Ids = NDArray[np.int64]
 _PARTS = {
     "x": "other inputs (x)",
     "y": "other labels (y)",
@@ -67,6 +69,26 @@ def data_digests(
         ],
         **({"views": digest(dict(views))} if views else {}),
         "recomputed": cast(JSON, sorted(recomputed)),
+    }
+
+
+def part_digests(part: LocalPart, validation: Ids) -> dict[str, JSON]:
+    """The same of a graph in parts, whose digests were made when it was cut.
+
+    Args:
+        part: Of this process; has those of the whole.
+        validation: (v,) global ids of the nodes to validate on.
+    """
+    whole = part.header.digests
+    return {
+        "rows": part.header.num_nodes,
+        "x": whole["x"],
+        "y": whole["y"],
+        "validation": digest(validation) if len(validation) else None,
+        "sample_weight": whole["sample_weight"],
+        "thesaurus": None,
+        "graphs": [{"edges": part.header.num_edges, "digest": whole["graph"]}],
+        "recomputed": [],
     }
 
 

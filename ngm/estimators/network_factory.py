@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from ngm._node_targets import node_weights
 from ngm._processor import check_bfloat16
 from ngm.choices import Precision, ScalingName
-from ngm.graph import Graph
 from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
 from ngm.networks.specifications import Network, TextNetwork
 from ngm.parameters import PARAMETERS
 from ngm.recipes.parameters import Parameters, network_specification
+from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, move_rows, take_rows
 from ngm.text.readers import Reader
@@ -53,39 +51,40 @@ def make_network(
     return made.to(parameters.device, dtype)
 
 
-def input_scaling_of(network: Network, wanted: ScalingName | None, inputs: Inputs) -> ScalingName:
+def input_scaling_of(network: Network, wanted: ScalingName | None, problem: Problem) -> ScalingName:
     """How the network is to scale rows of x: as set, else by the kind of x; custom networks see x as it is."""
+    inputs, part = problem.inputs, problem.part
     if network.reads != "numbers" or not (isinstance(inputs, np.ndarray) or sp.issparse(inputs)):
         return "none"
-    return choose_input_scaling(cast(Table, inputs)) if wanted is None else wanted
+    if wanted is not None:
+        return wanted
+    return choose_input_scaling(cast(Table, inputs)) if part is None else part.header.input_scaling
 
 
-def measure_inputs(
-    network: nn.Module,
-    inputs: Inputs,
-    labeled: Tensor,
-    graphs: Sequence[Graph],
-    sample_weight: ArrayLike | None = None,
-) -> None:
+def measure_inputs(network: nn.Module, problem: Problem) -> None:
     """Gives the network the mean and the deviation of each column, where it standardises them.
+
+    Rows without a label and without an edge take no part; all do where there is no graph. Labelled rows count as their
+    share of the sample weights, others as 1. Of a graph in parts, both were measured when it was cut.
 
     Args:
         network: That of the estimator.
-        inputs: (n, d) a row per node.
-        labeled: (n,) mask of the labelled rows.
-        graphs: Rows without a label and without an edge in these take no part; all do where there is no graph.
-        sample_weight: (n,) of the labelled rows, which count as their share of these; others count as 1.
+        problem: Has the rows, before a recipe gives it other targets.
     """
     scale = getattr(network, "scale", None)
     if not isinstance(scale, Standardize):
         return
-    rows, part = cast(Table, inputs), torch.ones(len(labeled), dtype=torch.bool)
-    if graphs:
-        part = torch.stack([labeled, *(graph.degree > 0 for graph in graphs)]).any(dim=0)
+    if problem.part is not None:
+        scale.set_scale(*problem.part.scale)
+        return
+    rows, labeled = cast(Table, problem.inputs), problem.known
+    part = torch.ones(len(labeled), dtype=torch.bool)
+    if problem.graphs:
+        part = torch.stack([labeled, *(graph.degree > 0 for graph in problem.graphs)]).any(dim=0)
         rows = rows if bool(part.all()) else rows[part.numpy()]
     weight = None
-    if sample_weight is not None:
-        own = node_weights(labeled, sample_weight)
+    if problem.sample_weight is not None:
+        own = node_weights(labeled, problem.sample_weight)
         weight = torch.where(labeled, own / own[labeled].mean(), 1.0)[part].numpy()
     scale.set_scale(*column_scale(rows, weight))
 

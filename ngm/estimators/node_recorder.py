@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ngm.estimators.batch_prediction import in_batches
 from ngm.io.node_records import LABELED, MOST, UNLABELED, VALIDATION, NodeRecords, edges_between, kept_nodes, shortened
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
+from ngm.partition.local_part import LocalPart
 from ngm.recipes.problem import Problem
 from ngm.rows import Rows, num_rows
 
@@ -49,7 +50,9 @@ class NodeRecorder:
         role = np.full(len(self.nodes), UNLABELED, dtype=object)
         role[problem.known[ids].numpy()] = VALIDATION
         role[held_out.labeled[ids].numpy()] = LABELED
-        row = self.nodes
+        row, part = self.nodes, problem.part
+        if part is not None:
+            row = part.nodes[row]
         if len(self.apart):
             count = len(self.apart)
             row = np.concatenate([row, np.full(count, -1)])
@@ -69,15 +72,17 @@ class NodeRecorder:
             edges=edges,
             weight=weight,
             graph=graph,
-            num_nodes=num_rows(problem.inputs),
-            num_edges=sum(graph.num_edges for graph in problem.graphs),
+            num_nodes=num_rows(problem.inputs) if part is None else part.header.num_nodes,
+            num_edges=sum(g.num_edges for g in problem.graphs) if part is None else part.header.num_edges,
+            ids=None if part is None else _part_ids(part, self.nodes),
             texts=self._texts(),
         )
 
     def _apart(self) -> Tensor:
         """(a,) validation rows that are no nodes, by their numbers in `held_out`: all, or a sample of them."""
         held_out = self.problem.held_out
-        if not held_out.any or not bool((held_out.labeled == self.problem.known).all()):
+        in_graph = held_out.shared or not bool((held_out.labeled == self.problem.known).all())
+        if not held_out.any or in_graph:
             return torch.empty(0, dtype=torch.int64)
         count, most = len(held_out.y), max(MIN_VALIDATION, MOST - len(self.nodes))
         some = np.random.default_rng(self.seed).permutation(count)[:most]
@@ -106,6 +111,12 @@ class NodeRecorder:
         if held_out is not None:
             texts += [held_out.strings[row] for row in self.apart.tolist()]
         return np.array([shortened(text) for text in texts], dtype=object)
+
+
+def _part_ids(part: LocalPart, nodes: NDArray[np.int64]) -> NDArray[np.object_]:
+    """What the users call some nodes of a part; their numbers in the whole graph where they have no names."""
+    names = (part.nodes if part.ids is None else part.ids)[nodes].tolist()
+    return np.array([str(name) for name in names], dtype=object)
 
 
 def _last_layer(network: nn.Module) -> str:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from ngm._arguments import as_path
-from ngm.estimators.data_digests import check_same_data, data_digests
+from ngm.estimators.data_digests import check_same_data, data_digests, part_digests
 from ngm.estimators.network_factory import make_network
 from ngm.estimators.trained_model import TrainedModel
 from ngm.io.files import remove_all_leftovers
@@ -85,7 +85,15 @@ def checked_digests(
         recomputed: Parts of the data that the caller made from others; see `data_digests`.
     """
     check_folder(estimator, parameters, target)  # before anything is read
-    data = data_digests(
+    data = _digests(parameters, problem, recomputed)
+    check_folder(estimator, parameters, target, data)
+    return data
+
+
+def _digests(parameters: Parameters, problem: Problem, recomputed: Collection[str]) -> dict[str, JSON]:
+    if problem.part is not None and problem.validation_nodes is not None:
+        return part_digests(problem.part, problem.validation_nodes)
+    return data_digests(
         problem.inputs,
         (problem.targets[problem.known], problem.known, getattr(problem.task, "classes", None)),
         problem.held_out,
@@ -95,8 +103,6 @@ def checked_digests(
         recomputed,
         problem.views,
     )
-    check_folder(estimator, parameters, target, data)
-    return data
 
 
 def begin(

@@ -8,15 +8,17 @@ from typing import cast
 
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from ngm._input_checks import check_graph_sizes, check_graphs
 from ngm._node_targets import node_weights
 from ngm.estimators.validation import hold_out
 from ngm.graph import Graph
+from ngm.objective import NGMLoss
 from ngm.recipes.auto import check_views
 from ngm.recipes.parameters import Parameters
 from ngm.recipes.problem import Problem
+from ngm.recipes.recipe import Recipe
 from ngm.rows import Inputs, num_rows
 from ngm.task import Task
 from ngm.text.readers import Given, Reader, Texts, check_texts
@@ -62,3 +64,18 @@ def prepare(
     return Problem(
         task, inputs, values, held_out.labeled, labeled, held_out, graphs, tables, sample_weight, texts=texts
     )
+
+
+def with_targets(recipe: Recipe, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
+    """The problem with the graphs that are used and the targets to train on; a graph in parts is used as it is.
+
+    Args:
+        recipe: Decides on both.
+        problem: As it was given.
+        network: Not trained yet.
+        loss: To be trained with.
+        dtype: Of the rows that the network takes.
+    """
+    if problem.part is not None:
+        return replace(problem, graphs_used=[True])
+    return recipe.prepare_targets(recipe.choose_graphs(problem, network, loss, dtype))

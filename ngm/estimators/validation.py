@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import Tensor
 
+from ngm.distributed import sum_over_ranks
 from ngm.recipes.parameters import Validation
 from ngm.recipes.problem import HeldOut
 from ngm.rows import Inputs, num_rows, select_rows
@@ -147,6 +148,28 @@ def _named(ids: Sequence[int], labeled: Tensor) -> Tensor:
     if len(missing):
         raise ValueError(f"validation row {int(missing[0])} has no label; give rows whose y is known")
     return chosen
+
+
+def validation_metrics(
+    task: Task, cost: Callable[[Tensor, Tensor], Tensor], logits: Tensor, truth: Tensor, shared: bool
+) -> dict[str, float]:
+    """Metrics of the validation rows, the one to raise first, and their mean cost; the cost alone if it is not finite.
+
+    Args:
+        task: Has the metric.
+        cost: (v, c) logits and targets -> (v,).
+        logits: (v, c) of this rank's rows.
+        truth: (v, ...) their targets, scaled.
+        shared: Whether each rank has some of the rows, so that counts and costs are summed over ranks.
+    """
+    if not shared:
+        costs = {"cost": float(cost(logits, truth).mean())}
+        return task.metrics(logits, truth) | costs if torch.isfinite(logits).all() else costs
+    names, sums = task.metric_sums(logits, truth)
+    own = torch.cat([sums.double(), cost(logits, truth).double().sum()[None], torch.tensor([float(len(truth))])])
+    *parts, total, count = sum_over_ranks(own).tolist()
+    costs = {"cost": total / max(count, 1)}
+    return {names: task.metric_of_sums(parts)} | costs if np.isfinite(total) else costs
 
 
 class LabeledKFold:

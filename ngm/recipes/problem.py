@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
+from ngm.partition.local_part import LocalPart
 from ngm.recipes.stacking import TeacherReport
 from ngm.rows import Inputs
 from ngm.task import Task
@@ -26,6 +28,7 @@ class HeldOut:
         labeled: (n,) mask of the rows that remain labelled for training.
         any: Whether there are any.
         texts: The inputs once more, where they are texts.
+        shared: Whether each rank has some of them, so that counts are summed.
     """
 
     x: Inputs
@@ -33,6 +36,7 @@ class HeldOut:
     labeled: Tensor
     any: bool = True
     texts: Texts | None = None
+    shared: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,9 @@ class Problem:
         graphs_used: For each graph, whether it is used.
         teachers: What the teachers of the recipe were worth, where it has any.
         texts: The inputs once more, where the network reads texts.
+        part: What this rank has of a graph in parts; everything above is then of its nodes alone, own and border.
+        counts: Of a graph in parts: (labelled nodes to train on, validation nodes) of the whole.
+        validation_nodes: (v,) of a graph in parts, the global ids of the latter.
     """
 
     task: Task
@@ -66,6 +73,19 @@ class Problem:
     graphs_used: Sequence[bool] = ()
     teachers: TeacherReport | None = None
     texts: Texts | None = None
+    part: LocalPart | None = None
+    counts: tuple[int, int] | None = None
+    validation_nodes: NDArray[np.int64] | None = None
+
+    @property
+    def num_labeled(self) -> int:
+        """Labelled nodes to train on, over all ranks."""
+        return int(self.labeled.sum()) if self.counts is None else self.counts[0]
+
+    @property
+    def num_validation(self) -> int:
+        """Rows to validate on, over all ranks."""
+        return len(self.held_out.y) if self.counts is None else self.counts[1]
 
     @property
     def used_graphs(self) -> list[Graph]:

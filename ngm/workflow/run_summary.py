@@ -7,7 +7,7 @@ from typing import cast
 
 from ngm.estimators.base import NGMEstimator, followed_recipe
 from ngm.io.run_folder import JSON
-from ngm.workflow.options import SEPARATOR, TrainRequest
+from ngm.workflow.options import SEPARATOR, TrainOptions, TrainRequest
 from ngm.workflow.training_data import TrainingData
 from ngm.workflow.training_plan import TrainingPlan
 from ngm.workflow.training_runs import TrainingRuns, metric_of, metric_value_of
@@ -17,8 +17,19 @@ _FOLDERS = ("checkpoint/", "evidence/")
 
 
 def data_summary(request: TrainRequest, data: TrainingData, model: NGMEstimator) -> dict[str, JSON]:
+    """What was read, and what is to be trained on it."""
+    return source_summary(request.options, data) | model_summary(model, data.graph is not None)
+
+
+def model_summary(model: NGMEstimator, with_graph: bool) -> dict[str, JSON]:
+    """What is to be trained."""
+    recipe = followed_recipe(model, with_graph)
+    return {"network": str(model.network), "recipe": model.recipe, "recipe_followed": recipe}
+
+
+def source_summary(options: TrainOptions, data: TrainingData) -> dict[str, JSON]:
     """What was read."""
-    options, target = request.options, data.target
+    target = data.target
     unlabeled = int(target.unlabeled.sum())
     graph: JSON = None
     if data.row_graph is not None:
@@ -42,9 +53,6 @@ def data_summary(request: TrainRequest, data: TrainingData, model: NGMEstimator)
         "unlabeled": unlabeled,
         "classes": cast(JSON, target.counts),
         "graph": graph,
-        "network": str(model.network),
-        "recipe": model.recipe,
-        "recipe_followed": followed_recipe(model, data.graph is not None),
     }
 
 

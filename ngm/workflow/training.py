@@ -11,19 +11,21 @@ from typing import cast
 from ngm.distributed import process_group
 from ngm.estimators.base import NGMEstimator
 from ngm.io.locks import folder_lock
-from ngm.io.node_records import NodeRecords
 from ngm.io.run_folder import JSON, Run
 from ngm.io.run_writer import RunWriter
+from ngm.partition.local_part import Partition
+from ngm.partition.part_folder import is_partition
 from ngm.recipes.parameters import parameters_from_flat
 from ngm.workflow.checks import check
 from ngm.workflow.monitor import Monitor, SilentMonitor, collected_notes
 from ngm.workflow.options import TrainOptions, TrainRequest
+from ngm.workflow.part_training import part_job
 from ngm.workflow.resumption import check_same_options
 from ngm.workflow.run_summary import data_summary, plan_summary, training_summary
-from ngm.workflow.target_column import with_label_names
 from ngm.workflow.training_data import TrainingData, read_data
+from ngm.workflow.training_job import TrainingJob, table_job
 from ngm.workflow.training_plan import TrainingPlan, plan_training
-from ngm.workflow.training_runs import TrainingRuns, fit_controls, fit_kept, make_estimator, recomputed_parts
+from ngm.workflow.training_runs import TrainingRuns, make_estimator
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class TrainResult:
         model: The trained estimator, ready to predict.
         folder: Its run folder.
         report: The report in it, where one was written.
-        data: What was read: n rows, their targets, the graph.
+        data: What was read: n rows, their targets, the graph; or the partition that was trained on.
         runs: The estimator again and, with a control, those that it was compared with.
         seconds: How long it all took.
         notes: Warnings that were issued on the way.
@@ -44,7 +46,7 @@ class TrainResult:
     model: NGMEstimator
     folder: Path
     report: Path | None
-    data: TrainingData
+    data: TrainingData | Partition
     runs: TrainingRuns
     seconds: float
     notes: Sequence[str]
@@ -187,6 +189,8 @@ def dry_run(request: TrainRequest, monitor: Monitor | None = None) -> DryRunResu
     """
     monitor, request = monitor or Monitor(), replace(request, dry_run=True)
     check(request)
+    if is_partition(request.options.source or ""):
+        raise ValueError(f"--dry-run is for a table or a graph folder, and {request.options.source} has parts")
     parameters_from_flat(request.settings)
     with process_group() as (rank, _):
         if rank == 0:
@@ -214,24 +218,21 @@ def _train(request: TrainRequest, monitor: Monitor, started: float, leads: bool)
     """Reads, trains and, in the first process, writes."""
     options = request.options
     with collected_notes(monitor) as notes:
-        data = read_data(options, request.settings, request.trusted, monitor)
-        runs = TrainingRuns(make_estimator(request, data))
+        job = (part_job if is_partition(options.source or "") else table_job)(request, monitor)
         if request.resume:
             check_same_options(request.output, options)
-        writer = RunWriter(options.as_json(), recomputed=recomputed_parts(options, data), deferred=True)
-        runs.model.run_writer = writer
-        result = _Result(request, data, runs, writer, started, notes)
+        writer = RunWriter(options.as_json(), recomputed=job.recomputed, deferred=True)
+        job.runs.model.run_writer = writer
+        result = _Result(request, job, writer, started, notes)
         try:
-            fit_kept(runs.model, data, request, monitor)
-            if options.control:
-                fit_controls(runs, data, options, monitor)
+            job.fit()
         except BaseException as error:
             if leads:
                 _keep_unfinished(result, monitor, error)
             raise
     if leads:
         return result.write()
-    return TrainResult(runs.model, request.output, None, data, runs, time.perf_counter() - started, notes)
+    return TrainResult(job.runs.model, request.output, None, job.data, job.runs, time.perf_counter() - started, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,22 +240,20 @@ class _Result:
     """What a training has come to, to be written into its run folder once."""
 
     request: TrainRequest
-    data: TrainingData
-    runs: TrainingRuns
+    job: TrainingJob
     writer: RunWriter
     started: float
     notes: Sequence[str]
 
     def write(self, report: bool = True) -> TrainResult:
         """Writes every file of the run folder, and the report."""
-        request, data, runs, writer = self.request, self.data, self.runs, self.writer
+        request, job, runs, writer = self.request, self.job, self.job.runs, self.writer
         seconds = time.perf_counter() - self.started
-        content = data_summary(request, data, runs.model) | training_summary(runs, seconds)
-        content |= {"notes": cast(JSON, list(self.notes))}
+        content = {**job.summary, **training_summary(runs, seconds), "notes": cast(JSON, list(self.notes))}
         if isinstance(content["graph"], dict):
-            content["graph"] |= {"edges_used": cast(JSON, dict(runs.model.edges_by_kind_))}
+            content["graph"] = content["graph"] | {"edges_used": cast(JSON, dict(runs.model.edges_by_kind_))}
         comparison = runs.comparison()
-        trained = writer.write({"data": content, **comparison}, self._with_names, data.features.save)
+        trained = writer.write({"data": content, **comparison}, job.name_records, job.save_features)
         page = _write_report(request.output) if report and request.report else None
         summary = {
             "run": str(request.output),
@@ -263,17 +262,12 @@ class _Result:
             **comparison,
             "report": None if page is None else str(page),
         }
-        return TrainResult(runs.model, request.output, page, data, runs, seconds, self.notes, summary)
-
-    def _with_names(self, records: NodeRecords) -> NodeRecords:
-        """The kept nodes with the ids, texts and label names of the table."""
-        data = self.data
-        return with_label_names(records.named(ids=data.ids, texts=data.texts), data.target.names)
+        return TrainResult(runs.model, request.output, page, job.data, runs, seconds, self.notes, summary)
 
 
 def _keep_unfinished(result: _Result, monitor: Monitor, error: BaseException) -> None:
     """Writes what is trained so far, if the run that is kept has ended, when Ctrl-C or an error stops the rest."""
-    model = result.runs.model
+    model = result.job.runs.model
     interrupted = isinstance(error, KeyboardInterrupt)
     if (interrupted and monitor.stopped_again()) or result.writer.finished is None:
         return

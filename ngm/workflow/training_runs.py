@@ -115,7 +115,7 @@ def recomputed_parts(options: TrainOptions, data: TrainingData) -> frozenset[str
 
 def fit_kept(model: NGMEstimator, data: TrainingData, request: TrainRequest, monitor: Monitor) -> None:
     """Trains the run that is kept."""
-    logs = _logs(request.log, request.output)
+    logs = make_logs(request.log, request.output)
     description = "with the graph" if request.options.control else "training"
     fit(model, data, description, monitor, logs, target=RunTarget(request.output, request.resume, request.overwrite))
 
@@ -168,7 +168,8 @@ def fit(
         )
 
 
-def _logs(names: Sequence[str], folder: Path) -> list[OnEpoch]:
+def make_logs(names: Sequence[str], folder: Path) -> list[OnEpoch]:
+    """What is called with every epoch to write the further logs of a run folder."""
     if not names:
         return []
     from ngm.logs import csv_log, tensorboard_log

@@ -11,6 +11,8 @@ from rich.table import Table
 from ngm.cli.progress import metric_name, metric_value
 from ngm.cli.terminal import out, print_json
 from ngm.estimators.base import NGMEstimator
+from ngm.partition.local_part import Partition
+from ngm.partition.part_folder import is_partition
 from ngm.recipes.stacking import TeacherReport
 from ngm.workflow.options import TrainRequest
 from ngm.workflow.target_column import TASKS
@@ -28,8 +30,12 @@ def show_training(result: TrainResult, request: TrainRequest, as_json: bool) -> 
     if as_json:
         print_json(dict(result.summary))
         return
-    use = use_of_graph(result.model, result.data.noun)
-    _print(data_facts(result.data, use) | training_facts(result.runs, result.data.noun, result.seconds))
+    data = result.data
+    if isinstance(data, TrainingData):
+        noun, facts = data.noun, data_facts(data, use_of_graph(result.model, data.noun))
+    else:
+        noun, facts = "nodes", part_facts(data, use_of_graph(result.model, "nodes"))
+    _print(facts | training_facts(result.runs, noun, result.seconds))
     if result.report is not None:
         out.print(f"Report: {escape(str(result.report))}", highlight=False, soft_wrap=True)
     next_ = escape(f"next: ngm predict {shlex.quote(str(result.folder))} {_new_rows(request)}")
@@ -49,6 +55,8 @@ def show_dry_run(result: DryRunResult, request: TrainRequest, as_json: bool) -> 
 def _new_rows(request: TrainRequest) -> str:
     """The end of the command that predicts new rows."""
     options = request.options
+    if is_partition(options.source or ""):
+        return shlex.quote(str(options.source))
     if options.text is not None:
         return f"new.csv --text {shlex.quote(options.text)}"
     return "new.csv" if options.columns is not None else "links.csv"
@@ -85,6 +93,26 @@ def data_facts(data: TrainingData, use: str) -> dict[str, str]:
     if data.row_graph is not None:
         facts["graph"] = f"{data.row_graph.graph.num_edges:,} edges: {data.row_graph.origin}; {use}"
     return facts
+
+
+def part_facts(partition: Partition, use: str) -> dict[str, str]:
+    """What was read of a graph in parts, in words.
+
+    Args:
+        partition: What was trained on.
+        use: What becomes of the graph.
+    """
+    header, data = partition.header, partition.header.data
+    labeled = sum(part.labeled for part in header.parts)
+    counts = cast("dict[str, int]", data.get("classes", {}))
+    parts = f"{len(partition):,} parts, {100 * header.cut:.1f} % of the edges between them"
+    return {
+        "learned": f"{data.get('label', 'y')} ({header.task['task']})",
+        "from": str(data.get("features", f"{header.width:,} numbers a node")),
+        "labelled": f"{labeled:,} nodes{_classes(counts)}",
+        "unlabelled": f"{header.num_nodes - labeled:,} nodes",
+        "graph": f"{header.num_edges:,} edges in {parts}; {use}",
+    }
 
 
 def _classes(counts: dict[str, int]) -> str:
