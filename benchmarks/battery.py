@@ -8,8 +8,9 @@ again, so a run that was stopped goes on where it was; `--summary` only sums up 
 validation nodes unless `--part test` is given: settings are chosen on the former, the report is of the latter.
 `--stale` runs those rows of this library again whose code has changed, `--fresh` everything.
 
-`--keep` writes benchmarks/results/battery.json from all cells that were asked for; `--page` makes the tables and the
-picture of docs/battery.md from that file and runs nothing. `recipe="strong"` runs only where `--rows` names it.
+`--keep` writes benchmarks/results/battery.json from all cells that were asked for, and each of these cells into
+battery-cells.csv beside it, from which a new work folder starts; `--page` makes the tables and the picture of
+docs/battery.md from the former and runs nothing. `recipe="strong"` runs only where `--rows` names it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))  # for tests
 
 from battery_parts import cells as runs
+from battery_parts.kept_cells import restore_cells, write_cells
 from battery_parts.methods import METHODS
 from battery_parts.problems import DATASETS, LABELS_PER_CLASS, SHARES
 from battery_parts.summary import summarize
@@ -37,6 +39,7 @@ from ngm.io.files import file_written_whole
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "battery.json"
+CELLS = RESULTS.with_name("battery-cells.csv")
 PAGE, PICTURE = ROOT / "docs" / "battery.md", ROOT / "docs" / "images" / "battery.svg"
 
 
@@ -103,6 +106,7 @@ def main() -> None:
         return
     wanted = runs.cells(options.datasets, options.labels, options.shares, options.draws, options.rows, options.part)
     failed: list[str] = []
+    restore_cells(CELLS, options.work)
     if not options.summary:
         left = runs.unfinished(wanted, options.work, options.fresh, options.stale)
         print(f"{len(left)} of {len(wanted)} cells to run", file=sys.stderr, flush=True)
@@ -116,6 +120,7 @@ def main() -> None:
     if options.keep:
         with file_written_whole(RESULTS) as part:
             part.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+        write_cells(results, CELLS)
     if options.json:
         print(json.dumps(summary))
     else:

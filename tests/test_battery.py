@@ -13,7 +13,7 @@ import scipy.sparse as sp
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import battery
-from battery_parts import cells, problems, summary, tables, texts
+from battery_parts import cells, kept_cells, problems, summary, tables, texts
 from battery_parts.cells import Cell, Result
 from battery_parts.methods import METHODS, Method, scaled
 from battery_parts.problems import Problem
@@ -190,6 +190,22 @@ def test_other_parts_are_other_cells(tmp_path: Path) -> None:
     assert rows == {"logistic-regression", "plain", "paper", "default"}
     for dataset, there in (("trec", True), ("acm", False)):
         assert ("minilm" in {cell.row for cell in cells.cells([dataset], [1], [], 1, list(METHODS), "test")}) == there
+
+
+def test_a_new_work_folder_goes_on_from_the_kept_cells(tmp_path: Path) -> None:
+    done = [
+        Result(Cell("acm", 5, 1, "plain", "test"), {"accuracy": 2 / 3}, 1.5, 2.5, "digest"),
+        Result(Cell("blogcatalog", 10, 0, "plain", "test"), {"micro_f1": 0.1, "macro_f1": 0.2}, 1.0, 2.0, "digest"),
+    ]
+    file = tmp_path / "cells.csv"
+    kept_cells.write_cells(done[::-1], file)
+    other = file.read_text(encoding="utf-8").replace(f",plain,{done[1].cell.version},", ",plain,0.0,")
+    assert kept_cells.restore_cells(file, tmp_path / "work") == 2
+    assert cells.read_all([result.cell for result in done], tmp_path / "work") == done
+    assert kept_cells.restore_cells(file, tmp_path / "work") == 0  # what is there stays
+    file.write_text(other, encoding="utf-8")
+    assert kept_cells.restore_cells(file, tmp_path / "again") == 0  # other settings, other figures
+    assert kept_cells.restore_cells(tmp_path / "none.csv", tmp_path / "again") == 0
 
 
 def test_a_row_that_fails_is_named_and_the_others_go_on(counted: list[int], tmp_path: Path, monkeypatch: Patch) -> None:

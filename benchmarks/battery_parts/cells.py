@@ -131,9 +131,14 @@ def run(cell: Cell, work: Path) -> Result:
     else:
         metrics = {"accuracy": accuracy(drawn.y_new, scores.argmax(axis=1))}
     result = Result(cell, metrics, *seconds, code_digest())
-    with file_written_whole(cell.file(work)) as written:
-        written.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
+    write(result, work)
     return result
+
+
+def write(result: Result, work: Path) -> None:
+    """Keeps a result in the work folder."""
+    with file_written_whole(result.cell.file(work)) as written:
+        written.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
 
 
 def run_all(left: Sequence[Cell], work: Path, workers: int) -> list[str]:
