@@ -14,7 +14,7 @@ from ngm import Graph, _edge_lists
 from ngm._edge_lists import refuse_repeated
 from ngm._pair_keys import MAX_KEYED_NODES, pair_keys, unique_pairs
 from ngm.inputs import links
-from ngm.ordering import edge_order
+from ngm.ordering.blocks import edge_blocks
 
 HUGE = 2**62  # nodes: u * n + v is far beyond int64
 
@@ -117,12 +117,14 @@ def test_the_first_number_of_nodes_whose_pairs_overflow_takes_the_other_way() ->
         pair_keys(last, last, num_nodes)
 
 
-def test_edges_of_very_many_nodes_have_an_order_too() -> None:
+def test_edges_of_very_many_nodes_are_cut_into_blocks_too() -> None:
     rng = np.random.default_rng(0)
     edges = np.stack([rng.integers(15, size=100), rng.integers(15, 30, size=100)], axis=1)
-    order = edge_order(edges * (HUGE // 30), HUGE, seed=0, block=10)
-    assert sorted(order.tolist()) == list(range(100))
-    ends = [len(np.unique(edges[part])) for part in np.split(order, 10)]
+    blocks = edge_blocks(edges * (HUGE // 30), HUGE, seed=0, block=10)
+    parts = [blocks[i] for i in range(len(blocks))]
+    assert sorted(np.concatenate(parts).tolist()) == list(range(100))
+    assert max(map(len, parts)) <= 10
+    ends = [len(np.unique(edges[part])) for part in parts]
     shuffled = [len(np.unique(edges[part])) for part in np.split(rng.permutation(100), 10)]
     assert sum(ends) < sum(shuffled)
 
