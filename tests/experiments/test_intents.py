@@ -68,12 +68,29 @@ def test_the_graph_joins_training_messages_and_no_others(few: Messages) -> None:
 
 
 def test_a_shuffled_graph_has_the_same_weights_and_degrees_between_other_messages(few: Messages) -> None:
-    shuffled = few.shuffled(0)
+    shuffled, again = (few.edges_of("words", "shuffled", seed) for seed in (0, 1))
+    assert few.edges_of("words", "neighbors", 0) is few.graph
     torch.testing.assert_close(shuffled.weight.sort().values, few.graph.weight.sort().values)
     degrees = [torch.bincount(g.edges.reshape(-1), minlength=12).sort().values for g in (few.graph, shuffled)]
     assert torch.equal(*degrees)
-    pairs = [{tuple(sorted(e)) for e in g.edges.tolist()} for g in (few.graph, shuffled, few.shuffled(1))]
+    pairs = [{tuple(sorted(e)) for e in g.edges.tolist()} for g in (few.graph, shuffled, again)]
     assert pairs[0] != pairs[1] != pairs[2]
+
+
+def test_a_graph_of_sentence_vectors_joins_training_messages_by_these(
+    few: Messages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Encoder:
+        def encode(self, texts: list[str]) -> np.ndarray:
+            turn = np.linspace(0, np.pi / 2, len(texts))  # a path: each is most like the next
+            return np.stack([np.cos(turn), np.sin(turn)], axis=1).astype(np.float32)
+
+    monkeypatch.setattr("ngm.experiments.intents.methods.fit_encoder", lambda name, texts: Encoder())
+    graph = few.edges_of("sentences", "neighbors", 0)
+    assert graph.num_nodes == 12
+    assert {abs(u - v) for u, v in graph.edges.tolist()} <= {1, 2}
+    teacher = METHODS["sentences"].candidates[""].teacher  # type: ignore[attr-defined]
+    assert set(teacher.mu2) > set(PropagatedTargets().mu2)
 
 
 def test_few_labels_are_drawn_per_intent_and_anew_by_every_seed(few: Messages) -> None:

@@ -19,6 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngm.build.knn import knn_graph
 from ngm.build.text import text_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, few_labels
 from ngm.graph import Graph
@@ -27,6 +28,7 @@ from ngm.networks.lstm import LSTMModule
 from ngm.objective import NGMLoss
 from ngm.propagation.label_propagation import LabelPropagation
 from ngm.sampling import EdgeLoader
+from ngm.text.encoders import fit_encoder
 from ngm.text.glove import glove
 from ngm.text.ragged import Ragged
 from ngm.text.tokens import Vocabulary, tokens_of
@@ -36,8 +38,10 @@ from ngm.training import seeded, train
 Ids = NDArray[np.int64]
 Floats = NDArray[np.floating]
 Edges = Literal["neighbors", "shuffled"]
+Vectors = Literal["words", "sentences"]
 NEIGHBORS = 10  # the paper's k
 _PREDICTED_AT_ONCE = 512
+_MU2_OF_SENTENCES = (0.0, 0.05, 0.2, 0.5, 1.0)  # neighbours are more alike, so they may weigh more
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +86,23 @@ class Messages:
             return text_graph(self.part(self.data.train), NEIGHBORS, vectors=self.words[0])
 
     @cached_property
+    def sentence_graph(self) -> Graph:
+        """The same by cosine of sentence vectors (MiniLM), which no network here reads: only the graph knows them."""
+        texts = self.part(self.data.train)
+        return knn_graph(fit_encoder("minilm", texts).encode(texts), NEIGHBORS)
+
+    @cached_property
     def priors(self) -> dict[tuple[PropagatedTargets, bytes], NDArray[np.float32]]:
         """What linear models say of training messages, by model and labels: rows and seeds with the same share it."""
         return {}
 
-    def shuffled(self, seed: int) -> Graph:
-        """The graph with its nodes renamed at random: the same degrees and weights, but no likeness behind them."""
-        permutation = np.random.default_rng([seed, 2]).permutation(self.graph.num_nodes)
-        return Graph.from_edges(
-            torch.from_numpy(permutation)[self.graph.edges], self.graph.weight, num_nodes=self.graph.num_nodes
-        )
+    def edges_of(self, vectors: Vectors, edges: Edges, seed: int) -> Graph:
+        """A graph; "shuffled" has its nodes renamed at random: the same degrees and weights, but no likeness behind."""
+        graph = self.graph if vectors == "words" else self.sentence_graph
+        if edges == "neighbors":
+            return graph
+        permutation = torch.from_numpy(np.random.default_rng([seed, 2]).permutation(graph.num_nodes))
+        return Graph.from_edges(permutation[graph.edges], graph.weight, num_nodes=graph.num_nodes)
 
     def training_labels(self, seed: int) -> Ids:
         """(t,) intents of the training messages, -1 where they are hidden."""
@@ -269,7 +280,8 @@ class LSTMRanker:
 
     Args:
         alpha: Of all kinds of edge; l2 between the states h of both ends.
-        edges: Which graph.
+        edges: Whether the graph joins neighbours or is shuffled.
+        vectors: Which vectors' neighbours it joins.
         teacher: What the targets are; the labels where None.
         smoothing: Where the targets are the labels, the share of them that is spread over all intents.
         passes: The budget: as many batches as it takes to show each training message so many times, for every row of
@@ -282,6 +294,7 @@ class LSTMRanker:
 
     alpha: float = 0.0
     edges: Edges = "neighbors"
+    vectors: Vectors = "words"
     teacher: PropagatedTargets | None = None
     smoothing: float = 0.3
     passes: int = 16
@@ -322,7 +335,7 @@ class LSTMRanker:
         return IntentScores(logits(network, validation), logits(network, test))
 
     def _loader(self, messages: Messages, seed: int) -> EdgeLoader:
-        graph = messages.shuffled(seed) if self.edges == "shuffled" else messages.graph
+        graph = messages.edges_of(self.vectors, self.edges, seed)
         return EdgeLoader(
             messages.vocabulary.read(messages.part(messages.data.train)),
             self._smoothed(messages, seed) if self.teacher is None else self.teacher.targets(messages, graph, seed),
@@ -369,5 +382,13 @@ METHODS: dict[str, IntentMethod] = {
     "ours": IntentMethod("NGM (ours)", {"": LSTMRanker(teacher=PropagatedTargets())}),
     "ours-shuffled": IntentMethod(
         "NGM (ours), graph shuffled", {"": LSTMRanker(teacher=PropagatedTargets(), edges="shuffled")}
+    ),
+    "sentences": IntentMethod(
+        "NGM (ours), graph of sentence vectors",
+        {"": LSTMRanker(teacher=PropagatedTargets(mu2=_MU2_OF_SENTENCES), vectors="sentences")},
+    ),
+    "sentences-shuffled": IntentMethod(
+        "NGM (ours), graph of sentence vectors shuffled",
+        {"": LSTMRanker(teacher=PropagatedTargets(mu2=_MU2_OF_SENTENCES), vectors="sentences", edges="shuffled")},
     ),
 }
