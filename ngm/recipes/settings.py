@@ -89,7 +89,7 @@ RECIPES: dict[str, Settings] = {
         most_epochs=500,
     ),
 }
-_AUTO = replace(RECIPES["strong"], recipe="auto", input_scaling=None, steps=200, most_epochs=200)
+_AUTO = replace(RECIPES["strong"], recipe="auto", input_dropout=0.35, input_scaling=None, steps=350, most_epochs=350)
 RECIPES = {"auto": _AUTO, **RECIPES}
 TEXT_RECIPES: dict[str, Settings] = {
     "paper": replace(
@@ -119,7 +119,7 @@ TEXT_RECIPES: dict[str, Settings] = {
     ),
 }
 TEXT_RECIPES = {"auto": replace(TEXT_RECIPES["strong"], recipe="auto"), **TEXT_RECIPES}
-NUMBERS_INPUT_DROPOUT = 0.2
+NUMBERS_INPUT_DROPOUT, NUMBERS_STEPS = 0.2, 200
 EDGE_SETTINGS = ("influence", "distance", "scaling", "negatives")  # of the terms that edges with an alpha have
 
 
@@ -140,7 +140,9 @@ def resolve(parameters: Parameters, task: TaskName, columns: int | None = None, 
     recipe = (TEXT_RECIPES if texts else RECIPES)[followed]
     if followed == "auto" and not texts:
         if numbers:  # dropout of hidden units blurs them, that of inputs is of use among many columns
-            recipe = replace(recipe, dropout=0.0, input_dropout=NUMBERS_INPUT_DROPOUT)
+            recipe = replace(
+                recipe, dropout=0.0, input_dropout=NUMBERS_INPUT_DROPOUT, steps=NUMBERS_STEPS, most_epochs=NUMBERS_STEPS
+            )
         if task == "labels":  # many rare labels take longer to learn
             recipe = replace(recipe, steps=1000, most_epochs=1000, dropout=0.2, input_dropout=0.0)
         if columns is not None and columns <= FEW_COLUMNS:  # each of few columns is needed
