@@ -20,7 +20,7 @@ help:
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,text,walks,examples,export,images,logging]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev,bench,plot,text,walks,examples,export,images,logging,ray]"
 	@touch $@
 
 .venv/ready-docs: .venv/ready

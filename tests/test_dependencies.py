@@ -27,6 +27,7 @@ DISTRIBUTIONS = {
     "numba": "numba",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",
+    "ray": "ray",
     "sklearn": "scikit-learn",
     "sparse_dot_topn": "sparse-dot-topn",
     "torch_geometric": "torch-geometric",

@@ -28,11 +28,13 @@ NEEDS = {  # beyond what this package itself needs
     "lightning_module": ["lightning"],
     "logging_and_export": ["onnx", "onnxruntime", "onnxscript", "tensorboard"],
     "optuna_search": ["optuna"],
+    "ray_train": ["ray"],
     "docs/export.md": ["onnx", "onnxruntime", "onnxscript"],
 }
 IGNORED = {  # what these packages warn of in their own code
     "from_pyg": ("`torch.jit", DeprecationWarning),
     "lightning_module": ("`isinstance(treespec, LeafSpec)`", FutureWarning),
+    "ray_train": ("`use_", DeprecationWarning),  # use_push_based_shuffle and others, which Ray Data sets itself
 }
 PAGES = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 

@@ -62,6 +62,7 @@ LAYERS = [
     "diagnosis",
     "report",
     "workflow",
+    "ray",
     "__init__",  # the public names; only what stands below may say `from ngm import Graph`
     "experiments",
     "cli",

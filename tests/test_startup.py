@@ -80,3 +80,11 @@ def test_an_estimator_needs_neither_the_report_nor_the_command_line(tmp_path: Pa
     modules, _ = loaded("from ngm import NGMClassifier, knn_graph", folder=tmp_path)
     assert not {"typer", "plotly", "jinja2", "matplotlib", "onnx", "numba", "transformers"} & modules
     assert not {"ngm.cli", "ngm.report", "ngm.diagnosis", "ngm.experiments", "ngm.datasets"} & modules
+
+
+def test_ray_is_not_imported_before_it_is_used(tmp_path: Path) -> None:
+    modules, code = loaded(
+        "import ngm; ngm.ray.fit, ngm.ray.train, ngm.ray.predict, ngm.ray.Predictor", folder=tmp_path
+    )
+    assert code == 0
+    assert "ray" not in modules

@@ -22,6 +22,8 @@ class Monitor:
 
     shows_notes = False
     """Whether `note` shows warnings, so that Python does not have to."""
+    on_every_rank = False
+    """Whether all processes of a training tell a monitor like this one, not the first alone."""
 
     def note(self, text: str) -> None:
         """A warning, each text once."""

@@ -131,7 +131,7 @@ def predict_with(
     """Predicts as `predict` does, with the options in a record."""
     started = time.perf_counter()
     check_output(output, source, options.spreadsheet_safe)
-    model, data = load(folder), _training_data(folder)
+    model, data = load(folder), training_record(folder)
     names, separator = cast("list[str] | None", data.get("label_names")), str(data.get("label_separator") or ";")
     predictions = predicted(model, options.all_classes, options.top, names, separator)
     with _spill(output) as spill:
@@ -164,7 +164,7 @@ def _spill(output: Path) -> Iterator[Path]:
 # What is read
 
 
-def _training_data(folder: Path) -> dict[str, JSON]:
+def training_record(folder: Path) -> dict[str, JSON]:
     """What `ngm train` knew of the data; nothing where a run was trained in Python."""
     run = Run.open(folder)
     data = run.read("metrics.json").get("data")

@@ -174,7 +174,8 @@ def run_request(request: TrainRequest, monitor: Monitor | None = None, started: 
     parameters_from_flat(request.settings)  # refuses settings of another network before anything is read
     with process_group() as (rank, _):
         if rank > 0:
-            return _train(replace(request, log=()), SilentMonitor(), started, leads=False)
+            silent = monitor if monitor.on_every_rank else SilentMonitor()
+            return _train(replace(request, log=()), silent, started, leads=False)
         with folder_lock(request.output):
             _check_folder(request, monitor)
             return _train(request, monitor, started, leads=True)
