@@ -50,8 +50,8 @@ class NGMClassifier(ClassifierMixin, NGMEstimator):  # type: ignore[misc]
         steps_per_epoch_: Batches in each.
         settings_: What was used where a setting is None; `settings_.recipe` is the recipe that was followed.
         graphs_used_: For each graph, whether it was used; False where it told nothing.
-        teachers_: Weight and held-out score of each teacher of "auto", and the score of all together with its interval;
-            None where there were none.
+        teachers_: Weight and held-out score of each teacher, and the score of all together with its interval; those of
+            "strong" have weights alone. None where there were none.
         vocabulary_: Words of the training texts ("lstm").
 
     >>> from ngm import Graph

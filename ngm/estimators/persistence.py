@@ -234,6 +234,7 @@ def teachers_as_json(report: TeacherReport) -> dict[str, JSON]:
         "interval": _finite(report.interval),
         **({} if report.bounds is None else {"bounds": _finite(report.bounds)}),
         "held_out": report.num_held_out,
+        "scored": report.scored,
         "assortativity": cast(JSON, list(report.assortativity)),
     }
 
@@ -253,6 +254,7 @@ def teachers_from_json(content: JSON) -> TeacherReport | None:
         cast(int, content["held_out"]),
         cast("list[float]", content["assortativity"]),
         _bounds(content.get("bounds")),
+        content.get("scored") is not False,  # older folders have teachers of recipe "auto" alone
     )
 
 

@@ -1,8 +1,9 @@
-"""The default recipe: cheap teachers, weighed by labels that they have not seen, label every node softly."""
+"""Targets by teachers for the nodes that take part: soft labels of any preset, and the numbers of recipe "auto"."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -15,68 +16,97 @@ from ngm._arguments import short_repr
 from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
 from ngm.recipes.label_matrix import Mask, Targets
-from ngm.recipes.node_views import Floats, NodeViews, scaled_features
+from ngm.recipes.node_views import Features, Floats, NodeViews, scaled_features
 from ngm.recipes.number_stacking import stack_number_teachers
 from ngm.recipes.number_teachers import NumberTargets
-from ngm.recipes.stacking import TeacherReport, stack_teachers
+from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport, stack_teachers
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtNodes:
+    """The nodes that teachers look at.
+
+    Args:
+        views: Of the k nodes.
+        included: (n,) mask of them.
+    """
+
+    views: NodeViews
+    included: Mask
+
+
+def connected_nodes(
+    views: Mapping[str, Table],
+    graphs: Sequence[Graph],
+    labeled: Mask,
+    num_classes: int = 2,
+    scale: Callable[[Table], Features] = scaled_features,
+) -> TaughtNodes:
+    """The nodes with an edge or a label.
+
+    Args:
+        views: View name -> (n, d) rows of the nodes, as they are; may be none.
+        graphs: At least one, over the n nodes.
+        labeled: (n,) mask.
+        num_classes: Number of classes C.
+        scale: Brings the rows of a view to one scale.
+    """
+    joined = torch.stack([graph.degree > 0 for graph in graphs]).any(dim=0).numpy()
+    included: Mask = labeled | joined
+    ids = np.flatnonzero(included)
+    rows = {name: scale(view if included.all() else view[ids]) for name, view in views.items()}
+    inside = [graph if included.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
+    return TaughtNodes(NodeViews(rows, inside, num_classes), included)
 
 
 def soft_targets(
-    views: Mapping[str, Table], graphs: Sequence[Graph], targets: Targets, labeled: Mask, seed: int
-) -> tuple[Floats, Mask, TeacherReport]:
-    """Soft labels for the nodes that take part: those with an edge or a label.
+    nodes: TaughtNodes,
+    targets: Targets,
+    labeled: Mask,
+    seed: int,
+    preset: TeacherPreset = AUTO,
+    grown: Mask | None = None,
+) -> tuple[Floats, TeacherReport]:
+    """Soft labels for the nodes that teachers look at; of others, labels as they are and zeros without one.
 
     Args:
-        views: View name -> (n, d) rows of the nodes, as they are; may be none.
-        graphs: At least one, over the n nodes.
+        nodes: Of the n nodes.
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
         seed: Same seed, same labels.
+        preset: Which teachers, and how they are combined.
+        grown: (n,) mask of labels that are predictions themselves; see `stack_teachers`.
 
     Returns:
-        ((n, C) probabilities, (n,) mask of the nodes that have any, what the teachers were worth).
+        ((n, C) probabilities, what the teachers were worth).
     """
-    nodes, included = _nodes_that_take_part(views, graphs, labeled, targets.num_classes)
-    ids = np.flatnonzero(included)
-    stack = stack_teachers(nodes, targets.take(ids), labeled[ids], seed)
+    ids = np.flatnonzero(nodes.included)
+    inside = None if grown is None else grown[ids]
+    stack = stack_teachers(nodes.views, targets.take(ids), labeled[ids], seed, preset, inside)
     soft_labels = targets.values * labeled[:, None]
     soft_labels[ids] = stack.soft_labels
-    return soft_labels, included, stack.report
+    return soft_labels, stack.report
 
 
 def predicted_numbers(
-    views: Mapping[str, Table], graphs: Sequence[Graph], numbers: NumberTargets, labeled: Mask, seed: int
-) -> tuple[Floats, Mask, TeacherReport]:
-    """Numbers for the nodes that take part: those with an edge or a label.
+    nodes: TaughtNodes, numbers: NumberTargets, labeled: Mask, seed: int
+) -> tuple[Floats, TeacherReport]:
+    """Numbers for the nodes that teachers look at, 0 for others.
 
     Args:
-        views: View name -> (n, d) rows of the nodes, as they are; may be none.
-        graphs: At least one, over the n nodes.
+        nodes: Of the n nodes.
         numbers: Labels, with a mean near 0 and a deviation near 1.
         labeled: (n,) mask of those that may be learned from.
         seed: Same seed, same numbers.
 
     Returns:
-        ((n, T) numbers, (n,) mask of the nodes that have any, what the teachers were worth).
+        ((n, T) numbers, what the teachers were worth).
     """
-    nodes, included = _nodes_that_take_part(views, graphs, labeled)
-    ids = np.flatnonzero(included)
-    stack = stack_number_teachers(nodes, numbers.take(ids), labeled[ids], seed)
+    ids = np.flatnonzero(nodes.included)
+    stack = stack_number_teachers(nodes.views, numbers.take(ids), labeled[ids], seed)
     values = np.zeros_like(numbers.values)
     values[ids] = stack.soft_labels
-    return values, included, stack.report
-
-
-def _nodes_that_take_part(
-    views: Mapping[str, Table], graphs: Sequence[Graph], labeled: Mask, num_classes: int = 2
-) -> tuple[NodeViews, Mask]:
-    """(views of the nodes with an edge or a label, (n,) mask of these)."""
-    joined = torch.stack([graph.degree > 0 for graph in graphs]).any(dim=0).numpy()
-    included: Mask = labeled | joined
-    ids = np.flatnonzero(included)
-    rows = {name: scaled_features(view if included.all() else view[ids]) for name, view in views.items()}
-    inside = [graph if included.all() else graph.subgraph(torch.from_numpy(ids)) for graph in graphs]
-    return NodeViews(rows, inside, num_classes), included
+    return values, stack.report
 
 
 def soft_label_weights(sample_weight: ArrayLike | None, labeled: Tensor) -> ArrayLike | None:

@@ -14,7 +14,8 @@ from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.number_teachers import NumberTargets, predict_numbers
-from ngm.recipes.stacking import Stack, TeacherReport, graph_assortativity, mixed, out_of_fold, prior_weights
+from ngm.recipes.stacking import Stack, out_of_fold, teacher_report
+from ngm.recipes.teacher_weights import graph_assortativity, mixed, prior_weights
 
 PULL = 3.0  # held-out labels that the prior weights count for
 CALIBRATION_LABELS = 10.0  # held-out labels that a factor of 1 counts for
@@ -51,19 +52,10 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
     score = r_squared(known, blend)
     share = np.float32(label_share(score))
     values[labeled] = share * numbers.values[labeled] + (1 - share) * values[labeled]
-    names = [prediction.name for prediction in predictions]
-    report = TeacherReport(
-        {prediction.name: prediction.description for prediction in predictions},
-        {prediction.name: prediction.graph for prediction in predictions if prediction.graph is not None},
-        dict(zip(names, prior.tolist(), strict=True)),
-        dict(zip(names, weights.tolist(), strict=True)),
-        {name: r_squared(known, found) for name, found in zip(names, unseen, strict=True)},
-        score,
-        len(held_out),
-        assortativity,
-        r_squared_interval(known, blend, seed),
-    )
-    return Stack(values, report)
+    scores = [r_squared(known, found) for found in unseen]
+    report = teacher_report(predictions, prior, weights, scores, score, len(held_out))
+    interval = r_squared_interval(known, blend, seed)
+    return Stack(values, replace(report, assortativity=assortativity, bounds=interval))
 
 
 def label_share(score: float) -> float:

@@ -1,7 +1,7 @@
 """Recipes at work: each turns a problem into the targets that the network is trained on, and says which graphs help.
 
-`Paper` leaves the targets as they are, `Auto` adds soft labels by stacked teachers, `Strong` by networks that see a
-node through its neighbourhood. The settings that go with each are in `settings`.
+`Paper` leaves the targets as they are. `Auto` and `Strong` add soft labels of teachers, combined by `stack_teachers`:
+each has a preset, that is a set of teachers and how to weigh them. The settings that go with each are in `settings`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ngm.distributed import from_first, rank_and_world
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.networks.specifications import TextNetwork
 from ngm.objective import NGMLoss
-from ngm.recipes.auto import predicted_numbers, soft_label_weights, soft_targets
+from ngm.recipes.auto import TaughtNodes, connected_nodes, predicted_numbers, soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
-from ngm.recipes.node_views import Floats
+from ngm.recipes.node_views import Features, Floats, NodeViews
 from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
-from ngm.recipes.stacking import TeacherReport
-from ngm.recipes.strong_teachers import strong_soft_labels
-from ngm.recipes.text_training import augmented_texts, own_views, text_targets
+from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport
+from ngm.recipes.strong_teachers import strong_preset, unit_rows
+from ngm.recipes.text_training import TEXT_PRESET, augmented_texts, own_views, text_views, word_vector_view
 from ngm.rows import Inputs
 from ngm.task import ClassTask, NumberTask
 from ngm.text.readers import Reader, Texts
@@ -94,7 +94,41 @@ class Paper(Recipe):
         return super().choose_graphs(problem, network, loss, dtype)
 
 
-class Auto(Recipe):
+class Taught(Recipe):
+    """Soft labels of teachers; which ones look at what is for each recipe to say."""
+
+    def _nodes(self, problem: Problem) -> TaughtNodes:
+        """What teachers look at."""
+        raise NotImplementedError
+
+    def _preset(self, problem: Problem) -> TeacherPreset:
+        """Which teachers there are, and how they are combined."""
+        raise NotImplementedError
+
+    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
+        """((n, C) targets of the teachers, (n,) mask of the nodes that have any, what the teachers were worth)."""
+        task, targets, labeled = problem.task, problem.targets, problem.labeled
+        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), task.out_features)
+        soft, mask, report = torch.zeros(len(labeled), task.out_features), torch.zeros_like(labeled), None
+        if rank_and_world()[0] == 0:
+            given = Targets(
+                values.numpy().astype(np.float32), task.name == "labels", _weights(problem), self._class_prior(problem)
+            )
+            nodes, preset = self._nodes(problem), self._preset(problem)
+            labels, report = soft_targets(nodes, given, labeled.numpy(), self.parameters.seed, preset)
+            soft, mask = torch.from_numpy(labels), torch.from_numpy(nodes.included)
+        return from_first(soft), from_first(mask), report
+
+    def _class_prior(self, problem: Problem) -> Floats | None:
+        prior = self.parameters.class_prior
+        if prior is None:
+            return None
+        if problem.task.name == "labels":
+            raise ValueError("class_prior is for one class per row; y has several labels per row, so leave it out")
+        return check_class_prior(prior, cast(ClassTask, problem.task).classes)
+
+
+class Auto(Taught):
     """Soft labels of teachers, each weighted by how well it predicts labels that it has not seen."""
 
     def training_inputs(self, inputs: Inputs, reader: Reader | None) -> Inputs:
@@ -116,8 +150,17 @@ class Auto(Recipe):
         return replace(problem, targets=labels, labeled=labeled, sample_weight=weight, teachers=teachers)
 
     def _labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
-        """((n, C) targets of the teachers, (n,) mask of the nodes that have any, what the teachers were worth)."""
+        """As `_soft_labels`, whatever is to be predicted."""
         return self._numbers(problem) if problem.task.name == "numbers" else self._soft_labels(problem)
+
+    def _nodes(self, problem: Problem) -> TaughtNodes:
+        texts = problem.texts
+        own = own_views(problem.inputs) if texts is None else text_views(texts.strings, texts.vectors)
+        classes = 2 if problem.task.name == "numbers" else problem.task.out_features
+        return connected_nodes({**own, **problem.views}, problem.used_graphs, problem.labeled.numpy(), classes)
+
+    def _preset(self, problem: Problem) -> TeacherPreset:
+        return AUTO
 
     def _numbers(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
         """The same for (n, T) numbers."""
@@ -126,65 +169,43 @@ class Auto(Recipe):
         if rank_and_world()[0] == 0:
             known = np.where(labeled[:, None].numpy(), task.scaled(problem.targets).numpy(), 0.0)
             given = NumberTargets(known.astype(np.float32), _weights(problem))
-            views = {**own_views(problem), **problem.views}
-            values, has_number, report = predicted_numbers(
-                views, problem.used_graphs, given, labeled.numpy(), self.parameters.seed
-            )
+            nodes = self._nodes(problem)
+            values, report = predicted_numbers(nodes, given, labeled.numpy(), self.parameters.seed)
             found = torch.from_numpy(values.astype(np.float64) * task.scale + task.mean)
-            mask = torch.from_numpy(has_number)
+            mask = torch.from_numpy(nodes.included)
         return from_first(found), from_first(mask), report
 
-    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
-        """The same for (n, C) soft labels."""
-        task, targets, labeled = problem.task, problem.targets, problem.labeled
-        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), task.out_features)
-        soft, mask, report = torch.zeros(len(labeled), task.out_features), torch.zeros_like(labeled), None
-        if rank_and_world()[0] == 0:
-            given = Targets(
-                values.numpy().astype(np.float32), task.name == "labels", _weights(problem), self._class_prior(problem)
-            )
-            views = {**own_views(problem), **problem.views}
-            labels, has_label, report = soft_targets(
-                views, problem.used_graphs, given, labeled.numpy(), self.parameters.seed
-            )
-            soft, mask = torch.from_numpy(labels), torch.from_numpy(has_label)
-        return from_first(soft), from_first(mask), report
 
-    def _class_prior(self, problem: Problem) -> Floats | None:
-        prior = self.parameters.class_prior
-        if prior is None:
-            return None
-        if problem.task.name == "labels":
-            raise ValueError("class_prior is for one class per row; y has several labels per row, so leave it out")
-        return check_class_prior(prior, cast(ClassTask, problem.task).classes)
-
-
-class Strong(Recipe):
-    """Soft labels of networks that see a node through its neighbourhood."""
+class Strong(Taught):
+    """Soft labels of networks that see a node through its neighbourhood; of texts, by propagation."""
 
     def prepare_targets(self, problem: Problem) -> Problem:
         """Soft labels for all nodes with an edge or a label; without an informative graph, the labels as they are."""
         self._check(problem)
-        targets, labeled = problem.targets, problem.labeled
+        targets, labeled, teachers = problem.targets, problem.labeled, None
         if problem.used_graphs:
-            targets, labeled = self._soft_labels(problem)
-        return replace(problem, targets=targets, labeled=_without_held_out_texts(problem, labeled))
+            targets, labeled, teachers = self._soft_labels(problem)
+        labeled = _without_held_out_texts(problem, labeled)
+        return replace(problem, targets=targets, labeled=labeled, teachers=teachers)
 
-    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor]:
-        """((n, C) soft labels, (n,) mask of the nodes that have any)."""
-        inputs, targets, labeled = problem.inputs, problem.targets, problem.labeled
-        graph, count = one_graph(problem.used_graphs), problem.task.out_features
+    def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
+        """As any; texts without an edge stay as new as those to come, and those that no label reaches have none."""
+        graph = one_graph(problem.used_graphs)
         if not bool((graph.weight > 0).any()):
             raise ValueError(f"recipe is 'strong', which learns from edges; {graph} has none with a weight above 0")
-        if problem.texts is not None:
-            strings, vectors = problem.texts.strings, problem.texts.vectors
-            soft, mask = text_targets(strings, targets, labeled, problem.used_graphs, count, vectors)
-            mask = mask & ((graph.degree > 0) | labeled)  # texts left out of the graph stay as new as those to come
-        else:
-            soft, mask = strong_soft_labels(
-                cast(sp.csr_matrix, inputs), targets, labeled, graph, count, self.parameters.seed
-            )
-        return from_first(soft), from_first(mask)
+        soft, mask, report = super()._soft_labels(problem)
+        return soft, mask & ((graph.degree > 0) | problem.labeled) & soft.any(dim=1), report
+
+    def _nodes(self, problem: Problem) -> TaughtNodes:
+        graph, labeled = one_graph(problem.used_graphs), problem.labeled.numpy()
+        if problem.texts is not None:  # all texts: those without an edge have a say in when propagation stops
+            view = word_vector_view(problem.texts.strings, problem.texts.vectors)
+            return TaughtNodes(NodeViews(cast("dict[str, Features]", view), [graph]), np.ones_like(labeled))
+        ordered = graph.subgraph(torch.arange(graph.num_nodes))  # pairs are drawn by the order of edges
+        return connected_nodes({"features": cast(Table, problem.inputs)}, [ordered], labeled, scale=unit_rows)
+
+    def _preset(self, problem: Problem) -> TeacherPreset:
+        return strong_preset(self.parameters.seed) if problem.texts is None else TEXT_PRESET
 
     def _check(self, problem: Problem) -> None:
         strong, inputs, influence = "recipe is 'strong', which", problem.inputs, self.parameters.influence

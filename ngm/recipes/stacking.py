@@ -1,8 +1,7 @@
-"""Teachers weighed by labels that they have not seen: folds, weights on the simplex, soft labels.
+"""Soft labels from the predictions of teachers: the one function by which all recipes and rounds combine them.
 
-With very few labels held-out ones say little, so weights start from a prior that needs no label at all: if neighbours
-are alike in what is predicted from their own rows, the graph knows the classes, and its teachers start with most of the
-weight; if not, nearly all of it starts with the teachers that do without the graph.
+A `TeacherPreset` says which teachers there are, and whether labels are held out to weigh and calibrate them or each has
+the weight of its prior.
 """
 
 from __future__ import annotations
@@ -13,20 +12,37 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.graph import Graph
-from ngm.recipes.calibration import class_factors, powered, rescaled, teacher_power
+from ngm.recipes.calibration import class_factors, confidence_power, powered, rescaled, teacher_power
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_views import Floats, NodeViews
-from ngm.recipes.teachers import Prediction, predict_all
+from ngm.recipes.teacher_weights import graph_assortativity, mixed, prior_weights, simplex_weights
+from ngm.recipes.teachers import Prediction, TeacherSet, predict_all
 
-PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
-UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not trusted
-INFORMATIVE = 0.08  # assortativity from which on it is
-MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
-_STEPS = 200
-_EDGES_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherPreset:
+    """A set of teachers, and how their predictions become soft labels.
+
+    Args:
+        teachers: What they say of all nodes, given some labels.
+        scored: Whether labels are held out, by which the teachers are weighed and calibrated, and whether the soft
+            labels are then sharpened. Else each teacher has the weight of its prior, and probabilities stay as they
+            are.
+        clamped: Whether labelled nodes have their own label; else what teachers say of them, too.
+        unscored: Predictions of models that have learned from all labels, and so cannot be scored by any: each has the
+            weight that its prior has among those of all.
+    """
+
+    teachers: TeacherSet
+    scored: bool = True
+    clamped: bool = True
+    unscored: Sequence[Prediction] = ()
+
+
+AUTO = TeacherPreset(predict_all)
 
 
 @dataclass(frozen=True)
@@ -38,11 +54,12 @@ class TeacherReport:
         graphs: Number of the graph that a teacher uses; those that use none are left out.
         prior: Weight of each teacher before any label was held out.
         weights: Of each teacher, adding up to 1.
-        scores: Of each teacher on held-out labels; NaN where none could be held out. See `Targets.score`.
+        scores: Of each teacher on held-out labels; NaN where none was held out from it. See `Targets.score`.
         score: The same for all of them together, by their weights.
         num_held_out: How many labels were held out, each once.
         assortativity: Of each graph, how much more alike predictions are across its edges than by chance, 1 at most.
         bounds: 95 % interval of `score` where it is known otherwise than by Wilson's formula.
+        scored: Whether the preset holds labels out; else the weights are those of the prior, however many labels.
     """
 
     descriptions: Mapping[str, str]
@@ -54,6 +71,7 @@ class TeacherReport:
     num_held_out: int
     assortativity: Sequence[float]
     bounds: tuple[float, float] | None = None
+    scored: bool = True
 
     @property
     def weight_of_graphs(self) -> float:
@@ -86,7 +104,14 @@ class Stack:
     report: TeacherReport
 
 
-def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int) -> Stack:
+def stack_teachers(
+    views: NodeViews,
+    targets: Targets,
+    labeled: Mask,
+    seed: int,
+    preset: TeacherPreset = AUTO,
+    grown: Mask | None = None,
+) -> Stack:
     """Labels all nodes softly by teachers, each as much as it predicts labels that it has not seen.
 
     Args:
@@ -94,40 +119,105 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
+        preset: Which teachers, and how they are combined.
+        grown: (n,) mask of labels that are predictions themselves: teachers learn from them, but are scored by true
+            labels alone, as teachers that have learned from nothing but true labels.
     """
-    fold = label_folds(None if targets.multilabel else targets.values.argmax(axis=1), labeled, seed)
+    true = labeled if grown is None else labeled & ~grown
+    label = None if targets.multilabel else targets.values.argmax(axis=1)
+    fold = label_folds(label, true, seed) if preset.scored else np.full(len(labeled), -1)
     held_out = fold >= 0
-    predictions, unseen = out_of_fold(lambda seen: predict_all(views, targets, seen), labeled, fold)
+    predictions, unseen = out_of_fold(lambda seen: preset.teachers(views, targets, seen), labeled, fold, true)
     assortativity = [graph_assortativity(predictions, operators.graph) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
-    for i, prediction in enumerate(predictions):
-        power = teacher_power(prediction.values, unseen[i], known)
-        predictions[i] = replace(prediction, values=powered(prediction.values, power, targets.multilabel))
-        unseen[i] = powered(unseen[i], power, targets.multilabel)
+    if preset.scored:
+        _calibrate(predictions, unseen, known)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
-    blend, unseen_blend = mixed([p.values for p in predictions], weights), mixed(unseen, weights)
+    unseen_blend = mixed(unseen, weights)
+    predictions, prior, weights = _with_unscored(predictions, prior, weights, preset, targets.multilabel)
+    blend = mixed([p.values for p in predictions], weights)
     if targets.class_prior is not None:
         factors = class_factors(blend, targets.class_prior)
         blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
-    soft_labels = powered(blend, SHARPNESS, targets.multilabel)
-    soft_labels[labeled] = targets.values[labeled]
+    soft_labels = powered(blend, SHARPNESS, targets.multilabel) if preset.scored else blend
+    if preset.clamped:
+        soft_labels[true] = targets.values[true]
+    scores = [known.score(proba) for proba in unseen]
+    report = teacher_report(predictions, prior, weights, scores, known.score(unseen_blend), len(known.values))
+    return Stack(soft_labels, replace(report, assortativity=assortativity, scored=preset.scored))
+
+
+def teacher_report(
+    predictions: Sequence[Prediction],
+    prior: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    scores: Sequence[float],
+    score: float,
+    num_held_out: int,
+) -> TeacherReport:
+    """The report by the names of the teachers; those beyond `scores` have none.
+
+    Args:
+        predictions: Of the t teachers.
+        prior: (t,).
+        weights: (t,).
+        scores: Of the first teachers.
+        score: Of all that have one together.
+        num_held_out: Labels that they rest on.
+    """
     names = [prediction.name for prediction in predictions]
-    report = TeacherReport(
+    return TeacherReport(
         {prediction.name: prediction.description for prediction in predictions},
         {prediction.name: prediction.graph for prediction in predictions if prediction.graph is not None},
         dict(zip(names, prior.tolist(), strict=True)),
         dict(zip(names, weights.tolist(), strict=True)),
-        {name: known.score(proba) for name, proba in zip(names, unseen, strict=True)},
-        known.score(unseen_blend),
-        int(held_out.sum()),
-        assortativity,
+        dict.fromkeys(names, float("nan")) | dict(zip(names, scores, strict=False)),
+        score,
+        num_held_out,
+        [],
     )
-    return Stack(soft_labels, report)
+
+
+def _calibrate(predictions: list[Prediction], unseen: list[Floats], known: Targets) -> None:
+    """Brings both to one confidence for all teachers, then to what held-out labels say.
+
+    Args:
+        predictions: Of the teachers; replaced one by one, so that no second copy of all is held.
+        unseen: Of each (k, C) for the labels held out; likewise.
+        known: These.
+    """
+    for i, prediction in enumerate(predictions):
+        power = teacher_power(prediction.values, unseen[i], known)
+        predictions[i] = replace(prediction, values=powered(prediction.values, power, known.multilabel))
+        unseen[i] = powered(unseen[i], power, known.multilabel)
+
+
+def _with_unscored(
+    predictions: list[Prediction],
+    prior: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    preset: TeacherPreset,
+    multilabel: bool,
+) -> tuple[list[Prediction], NDArray[np.float64], NDArray[np.float64]]:
+    """Predictions, prior and weights with the unscored teachers of the preset after the others."""
+    if not preset.unscored:
+        return predictions, prior, weights
+    further = list(preset.unscored)
+    if preset.scored and not multilabel:
+        further = [replace(p, values=powered(p.values, confidence_power(p.values), multilabel)) for p in further]
+    own = np.array([p.prior for p in preset.unscored])
+    total = own.sum() + sum(p.prior for p in predictions)
+    rest = 1 - own.sum() / total
+    together = [np.concatenate([rest * shares, own / total]) for shares in (prior, weights)]
+    return [*predictions, *further], together[0], together[1]
 
 
 def out_of_fold(
-    predict: Callable[[Mask], Iterable[Prediction]], labeled: Mask, fold: NDArray[np.int64]
+    predict: Callable[[Mask], Iterable[Prediction]],
+    labeled: Mask,
+    fold: NDArray[np.int64],
+    true: Mask | None = None,
 ) -> tuple[list[Prediction], list[Floats]]:
     """What teachers say when they have seen all labels, and of each label held out when they have not seen it.
 
@@ -135,6 +225,7 @@ def out_of_fold(
         predict: (n,) mask of labels -> what each teacher that learned from them says of all nodes.
         labeled: (n,) mask of all labels.
         fold: (n,) fold in which each is held out, -1 where never.
+        true: (n,) mask of the labels to learn from while others are held out; all where None.
 
     Returns:
         (predictions of the teachers, of each (k, C) for the k labels held out, in the order of their nodes).
@@ -142,86 +233,6 @@ def out_of_fold(
     predictions, held_out = list(predict(labeled)), fold >= 0
     unseen = [np.zeros_like(prediction.values[held_out]) for prediction in predictions]
     for i in range(int(fold.max(initial=-1)) + 1):
-        for rows, found in zip(unseen, predict(labeled & (fold != i)), strict=True):
+        for rows, found in zip(unseen, predict((labeled if true is None else true) & (fold != i)), strict=True):
             rows[fold[held_out] == i] = found.values[fold == i]
     return predictions, unseen
-
-
-def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> NDArray[np.float64]:
-    """(t,) weights before any label is held out.
-
-    Args:
-        predictions: Of the teachers.
-        assortativity: From `INFORMATIVE` on the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those
-            with a graph have `MIN_TRUST` together.
-    """
-    uses_graph = np.array([prediction.graph is not None for prediction in predictions])
-    trusted = _normalized(np.array([prediction.prior for prediction in predictions]))
-    if uses_graph.all():
-        return trusted
-    alone = _normalized(np.array([prediction.prior_alone for prediction in predictions]) * ~uses_graph)
-    if not uses_graph.any():
-        return alone
-    untrusted = (1 - MIN_TRUST) * alone + MIN_TRUST * _normalized(trusted * uses_graph)
-    trust = min(max((assortativity - UNINFORMATIVE) / (INFORMATIVE - UNINFORMATIVE), 0.0), 1.0)
-    return np.asarray(trust * trusted + (1 - trust) * untrusted)
-
-
-def _normalized(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(weights / weights.sum())
-
-
-def prediction_assortativity(graph: Graph, proba: Floats) -> float:
-    """Weighted correlation of the two ends' predictions over the edges: 1 if they are always alike, 0 if by chance.
-
-    It is 1 where predictions do not differ at all, since they then say nothing about the graph.
-
-    Args:
-        graph: Over the n nodes.
-        proba: (n, C) predictions from x alone.
-    """
-    u, v = graph.edges.numpy().T
-    weight = graph.weight.numpy().astype(np.float64)
-    degree = np.bincount(u, weight, graph.num_nodes) + np.bincount(v, weight, graph.num_nodes)
-    total = degree.sum()
-    if total == 0:
-        return 0.0
-    centered = proba - (degree @ proba) / total
-    variance = float(degree @ np.square(centered).sum(axis=1)) / total
-    if variance < 1e-9:
-        return 1.0
-    together = 0.0
-    for start in range(0, len(u), _EDGES_AT_ONCE):  # rows of both ends of all edges would be many times the graph
-        at = slice(start, start + _EDGES_AT_ONCE)
-        together += float(weight[at] @ np.einsum("ec,ec->e", centered[u[at]], centered[v[at]])) / (total / 2)
-    return float(together / variance)
-
-
-def graph_assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
-    """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
-    alone = (prediction.values for prediction in predictions if prediction.graph is None)
-    return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
-
-
-def simplex_weights(likelihoods: Sequence[NDArray[np.floating]], prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(t,) weights on the simplex that maximise the likelihood of held-out labels, pulled towards `prior`.
-
-    Args:
-        likelihoods: Of each teacher, (k,) probabilities that it gave to the labels held out.
-        prior: (t,) weights that stand where there are none; they count for `PRIOR_LABELS` labels.
-    """
-    right = np.stack(likelihoods, axis=1).astype(np.float64).clip(1e-6)  # (k, t)
-    weights = prior.copy()
-    for _ in range(_STEPS if len(right) else 0):  # expectation maximisation
-        share = right * weights
-        share /= share.sum(axis=1, keepdims=True)
-        weights = (share.sum(axis=0) + PRIOR_LABELS * prior) / (len(right) + PRIOR_LABELS)
-    return weights
-
-
-def mixed(proba: Sequence[Floats], weights: NDArray[np.float64]) -> Floats:
-    """(n, C) weighted mean of the teachers' probabilities."""
-    total = np.zeros_like(proba[0])
-    for p, weight in zip(proba, weights, strict=True):
-        total += np.float32(weight) * p
-    return total

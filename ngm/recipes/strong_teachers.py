@@ -1,6 +1,6 @@
 """Teachers of the strong recipe: networks that see a node through its neighbourhood, and label every node softly.
 
-There are two kinds, which err differently; each kind counts for half of the soft labels.
+There are two kinds, which err differently; each kind is a teacher with half of the weight, and no label is held out.
 
 *Walkers* take for a node's input a view of it: the mean row of x at the ends of a few random walks from it. Walks stop
 with chance `restart` before each step, so near nodes count most. Walkers learn the seeds from such views, and that two
@@ -13,6 +13,7 @@ are held apart. Their predictions are averaged over the same walks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -25,11 +26,15 @@ from sklearn.preprocessing import normalize
 from torch import Tensor
 from torch.nn import functional as F
 
-from ngm.graph import Graph
 from ngm.networks.ffnn import FFNNModule
+from ngm.networks.input_scaling import Table
 from ngm.networks.tap import tap
-from ngm.propagation.kernel import Shares, hop, walk_shares
+from ngm.propagation.kernel import Shares, hop
 from ngm.recipes.contrastive_pairs import PairSampler, embedding_loss
+from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_views import Features, GraphOperators, NodeViews
+from ngm.recipes.stacking import TeacherPreset
+from ngm.recipes.teachers import Prediction
 from ngm.rows import take_rows
 from ngm.training import optimizer_step, seeded
 
@@ -85,40 +90,26 @@ class TeacherConfig:
     dropout: float = 0.5
 
 
-def strong_soft_labels(
-    x: NDArray[np.floating] | sp.csr_matrix,
-    targets: Tensor,
-    labeled: Tensor,
-    graph: Graph,
-    num_classes: int,
-    seed: int,
-    config: TeacherConfig | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Soft labels for all nodes from a few labels.
+def strong_preset(seed: int, config: TeacherConfig | None = None) -> TeacherPreset:
+    """Both kinds as teachers that weigh alike. They look at one view, `unit_rows`, and one graph.
 
     Args:
-        x: (n, d) rows; their length does not matter.
-        targets: (n,) class numbers, or (n, C) shares.
-        labeled: (n,) mask of the targets that may be learned from.
-        graph: Over the n nodes.
-        num_classes: C.
         seed: Same seed, same labels.
         config: How teachers learn.
-
-    Returns:
-        ((n, C) shares, (n,) mask of the nodes that have any: those with an edge or a label).
     """
-    included = labeled | (graph.degree > 0) if bool((graph.weight > 0).any()) else labeled
-    shares = targets if targets.is_floating_point() else F.one_hot(targets.clamp(min=0), num_classes).float()
-    proba = shares * labeled[:, None]
-    if bool((graph.weight > 0).any()):
-        ids = included.nonzero()[:, 0]  # the others take no part, not even as pairs to hold apart
-        teachers = TeacherEnsemble(
-            _unit_rows(x[ids.numpy()]), shares[ids], labeled[ids], graph.subgraph(ids), config or TeacherConfig()
-        )
-        proba[ids] = teachers.predict_proba(seed)
-        proba[labeled] = shares[labeled]
-    return proba, included
+
+    def predict(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
+        (x,), (operators,) = views.features.values(), views.operators
+        used = config or TeacherConfig()
+        ensemble = TeacherEnsemble(x, torch.from_numpy(targets.values), torch.from_numpy(labeled), operators, used)
+        if used.walkers:
+            words = "networks of mean rows at the ends of random walks, of which any two are to agree"
+            yield Prediction("walkers", words, ensemble.walkers(seed).numpy(), graph=0)
+        if used.embedders:
+            words = "networks in whose hidden layer neighbours are drawn together and other pairs held apart"
+            yield Prediction("embedders", words, ensemble.embedders(seed).numpy(), graph=0)
+
+    return TeacherPreset(predict, scored=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,22 +120,25 @@ class TeacherEnsemble:
         x: (n, d) rows of length 1.
         targets: (n, C) shares, of which those of the seeds count.
         labeled: (n,) mask of the seeds.
-        graph: Over the n nodes.
+        operators: Of the graph over the n nodes.
         config: How teachers learn.
     """
 
-    x: sp.csr_matrix | NDArray[np.float32]
+    x: Features
     targets: Tensor
     labeled: Tensor
-    graph: Graph
+    operators: GraphOperators
     config: TeacherConfig
 
-    def predict_proba(self, seed: int) -> Tensor:
-        """(n, C) class shares of every node: the mean of the kinds, each the mean of its teachers."""
-        shares = walk_shares(self.graph)
-        walkers = [self._walker(shares, np.random.SeedSequence([seed, 1, i])) for i in range(self.config.walkers)]
-        embedders = [self._embedder(shares, seed, i) for i in range(self.config.embedders)]
-        return torch.stack([torch.stack(kind).mean(dim=0) for kind in (walkers, embedders) if kind]).mean(dim=0)
+    def walkers(self, seed: int) -> Tensor:
+        """(n, C) class shares of every node: the mean of the walkers."""
+        chances = [np.random.SeedSequence([seed, 1, i]) for i in range(self.config.walkers)]
+        return torch.stack([self._walker(self.operators.walk, chance) for chance in chances]).mean(dim=0)
+
+    def embedders(self, seed: int) -> Tensor:
+        """(n, C) class shares of every node: the mean of the embedders."""
+        numbers = range(self.config.embedders)
+        return torch.stack([self._embedder(self.operators.walk, seed, i) for i in numbers]).mean(dim=0)
 
     @cached_property
     def seeds(self) -> Tensor:
@@ -187,7 +181,7 @@ class TeacherEnsemble:
     def _embedder(self, shares: Shares, seed: int, number: int) -> Tensor:
         """(n, C) class shares of every node, by one embedder."""
         config, rng = self.config, np.random.default_rng([seed, 3, number])
-        sampler = PairSampler(self.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
+        sampler = PairSampler(self.operators.graph, int(np.random.SeedSequence([seed, 2, number]).generate_state(1)[0]))
         with seeded(seed, 1_000 + number):
             network = FFNNModule(self.x.shape[1], self.targets.shape[1], (config.embedding,), config.dropout)
             adam = _adam(network, config.learning_rate, config.embedder_decay)
@@ -245,11 +239,11 @@ def _sharpened(p: Tensor, temperature: float) -> Tensor:
     return sharp / sharp.sum(dim=1, keepdim=True)
 
 
-def _unit_rows(x: NDArray[np.floating] | sp.csr_matrix) -> NDArray[np.float32] | sp.csr_matrix:
-    rows: NDArray[np.float32] | sp.csr_matrix = normalize(x)
-    return rows.astype(np.float32)
+def unit_rows(x: Table) -> Features:
+    """(n, d) float32 rows of length 1, sparse ones sparse: what these teachers look at."""
+    return cast(Features, normalize(x).astype(np.float32))
 
 
-def _as_rows(x: NDArray[np.float32] | sp.csr_matrix) -> Tensor:
+def _as_rows(x: Features | sp.csr_matrix) -> Tensor:
     """All rows as the network takes them, sparse ones sparse."""
     return cast(Tensor, take_rows(x, torch.arange(x.shape[0])))

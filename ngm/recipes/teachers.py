@@ -11,8 +11,9 @@ that spreads the labels over its edges.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -53,6 +54,10 @@ class Prediction:
     graph: int | None
     prior: float = 1.0
     prior_alone: float = 1.0
+
+
+TeacherSet: TypeAlias = Callable[[NodeViews, Targets, Mask], Iterator[Prediction]]
+"""(views of the nodes, labels, (n,) mask of those to learn from) -> what each teacher says of all nodes."""
 
 
 def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[Prediction]:

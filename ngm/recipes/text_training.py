@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
-from torch import Tensor
+import torch
 
-from ngm._input_checks import one_graph
-from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
-from ngm.recipes.problem import Problem
+from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_views import NodeViews
 from ngm.recipes.soft_labels import soft_labels
+from ngm.recipes.stacking import TeacherPreset
+from ngm.recipes.teachers import Prediction
 from ngm.rows import Inputs
 from ngm.text.crop_augmentation import CroppedTexts
 from ngm.text.ragged import Ragged
@@ -50,45 +51,48 @@ def augmented_texts(
     return CroppedTexts(rows, crop, seed) if crop else rows
 
 
-def own_views(problem: Problem) -> dict[str, Table]:
-    """Views of the nodes that teachers have without being given any.
+def own_views(inputs: Inputs) -> dict[str, Table]:
+    """A table as a view of the nodes; other inputs are none.
 
-    A table is a view itself; texts are TF-IDF rows and, where word vectors came with them, means of these. Other inputs
-    are none.
+    Args:
+        inputs: A row per node.
     """
-    texts, inputs = problem.texts, problem.inputs
-    if texts is not None:
-        words: dict[str, Table] = {"words": tfidf_rows(texts.strings)}
-        if texts.vectors is not None:
-            words["word vectors"] = document_vectors(texts.strings, texts.vectors, idf=True).vectors
-        return words
     table = sp.issparse(inputs) or (isinstance(inputs, np.ndarray) and inputs.ndim == 2)
     return {"features": cast(Table, inputs)} if table else {}
 
 
-def text_targets(
-    texts: list[str],
-    targets: Tensor,
-    labeled: Tensor,
-    graphs: Sequence[Graph],
-    classes: int,
-    word_vectors: WordVectors | None,
-) -> tuple[Tensor, Tensor]:
-    """The strong recipe's soft labels for texts: labels, neighbours and a linear model, weighed by Eq. 2.
-
-    With word vectors, the linear model sees a text as the mean of its words' vectors, rare words counting more. Else
-    labels are propagated over the graph alone, and only texts that they reach are told anything.
+def text_views(texts: list[str], vectors: WordVectors | None) -> dict[str, Table]:
+    """Views of texts: TF-IDF rows and, where there are word vectors, means of these.
 
     Args:
         texts: n texts.
-        targets: (n,) class numbers, or (n, C) shares.
-        labeled: (n,) mask of the targets that may be learned from.
-        graphs: Over the n texts; at least one with an edge.
-        classes: C.
-        word_vectors: For the linear model.
-
-    Returns:
-        ((n, C) shares, (n,) mask of the texts that have any).
+        vectors: Of their words.
     """
-    vectors = None if word_vectors is None else document_vectors(texts, word_vectors, idf=True).vectors
-    return soft_labels(vectors, targets, labeled, one_graph(graphs), classes)
+    return {"words": tfidf_rows(texts), **word_vector_view(texts, vectors)}
+
+
+def word_vector_view(texts: list[str], vectors: WordVectors | None) -> dict[str, Table]:
+    """The mean vector of each text's words, rare ones counting more; no view where there are no vectors."""
+    return {} if vectors is None else {"word vectors": document_vectors(texts, vectors, idf=True).vectors}
+
+
+def propagated_labels(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
+    """The one teacher of the strong recipe for texts: labels, neighbours and a linear model, weighed by Eq. 2.
+
+    The linear model is of the first view, such as `word_vector_view`. Without one, labels are propagated over the graph
+    alone, and nodes that they do not reach have a row of zeros.
+
+    Args:
+        views: Of the texts; the first graph is used.
+        targets: Labels.
+        labeled: (n,) mask of those that may be learned from.
+    """
+    vectors = next(iter(views.features.values()), None)
+    values, known = torch.from_numpy(targets.values), torch.from_numpy(labeled)
+    proba, reached = soft_labels(vectors, values, known, views.operators[0].graph, targets.num_classes)
+    prior = "" if vectors is None else f", with a linear model of {next(iter(views.features))} as prior"
+    words = f"labels spread over the edges{prior} (Eq. 2)"
+    yield Prediction("propagation", words, np.where(reached[:, None].numpy(), proba.numpy(), np.float32(0)), graph=0)
+
+
+TEXT_PRESET = TeacherPreset(propagated_labels, scored=False, clamped=False)

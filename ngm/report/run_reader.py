@@ -114,7 +114,7 @@ class RunData:
 
     @property
     def teachers(self) -> TeacherReport | None:
-        """Weights and scores of the teachers of recipe "auto"; None if there were none."""
+        """Weights and scores of the teachers; None if there were none."""
         return teachers_from_json(self.metrics.get("teachers"))
 
     @property

@@ -33,6 +33,10 @@ def teachers_section(run: RunData) -> Section | None:
 
 def _held_out_text(report: TeacherReport, metric: MetricFormat) -> str:
     """The score of all teachers together, or why there is none."""
+    if not report.scored:
+        return (
+            "Teachers labelled the rows that it learned from. Their weights are fixed: no label was held out from them."
+        )
     if not report.num_held_out:
         return (
             "Teachers labelled the rows that it learned from. No label could be held out from them (a class needs two "
@@ -51,7 +55,7 @@ def _graph_weight_text(report: TeacherReport) -> str:
     graph_weight = report.weight_of_graphs
     graphs = "the graph" if len(report.assortativity) < 2 else "a graph"
     if len(report.graphs) == len(report.weights):
-        return f"All of them use {graphs}: there were no other inputs."
+        return f"All of them use {graphs}{': there were no other inputs' if report.scored else ''}."
     weight_text = f"Those that use {graphs} have {100 * graph_weight:.0f} % of the weight"
     if not report.num_held_out:
         return f"{weight_text}: that rests on assortativity alone."
@@ -97,9 +101,10 @@ def _about_note(report: TeacherReport, task: str) -> str:
     metric_text = (
         "Micro-F1 counts as many labels of a row as it truly has. " if scored_text and task == "labels" else ""
     )
+    own_text = "The scores are the teachers' own; the" if report.scored else "The"
     return (
-        f"{scored_text}{metric_text}The scores are the teachers' own; the network learned from all labels and from "
-        "what the teachers' soft labels of the other rows, and needs no graph to predict."
+        f"{scored_text}{metric_text}{own_text} network learned from all labels and from the teachers' soft labels of "
+        "the other rows, and needs no graph to predict."
     )
 
 

@@ -29,8 +29,10 @@ from ngm import (
 from ngm.choices import TEXT_NETWORKS
 from ngm.networks import LSTM, NETWORKS, CharCNN
 from ngm.networks.specifications import network_of
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.node_views import NodeViews
 from ngm.recipes.settings import TEXT_RECIPES
-from ngm.recipes.text_training import text_targets
+from ngm.recipes.text_training import propagated_labels
 from ngm.text import readers
 from ngm.text.characters import quantize
 from ngm.text.readers import Texts
@@ -236,8 +238,9 @@ def test_with_few_labels_the_strong_recipe_beats_the_network_alone(vectors: bool
 
 def test_propagated_targets_are_halfway_between_two_labels() -> None:
     path = Graph.from_edges([[0, 1], [1, 2], [3, 4]], num_nodes=6)
-    labels, labeled = torch.tensor([0, -1, 2, -1, -1, 1]), torch.tensor([True, False, True, False, False, True])
-    shares, told = text_targets([""] * 6, labels, labeled, [path], 3, None)
+    targets = Targets(np.eye(3, dtype=np.float32)[[0, 0, 2, 0, 0, 1]])
+    (found,) = propagated_labels(NodeViews({}, [path]), targets, np.isin(np.arange(6), [0, 2, 5]))
+    shares, told = torch.from_numpy(found.values), found.values.any(axis=1)
     # Eq. 2 with mu1 = 8: a label has 8/9 + 1/18 = 17/18 of its own node, squared and scaled 289/290
     assert torch.allclose(shares[:3], torch.tensor([[289, 0, 1], [145, 0, 145], [1, 0, 289]]) / 290, atol=1e-3)
     assert told.tolist() == [True, True, True, False, False, True]  # 3 and 4 are joined to no label
@@ -246,8 +249,9 @@ def test_propagated_targets_are_halfway_between_two_labels() -> None:
 
 def test_propagated_targets_of_soft_labels_lie_between_them_with_no_share_for_other_classes() -> None:
     path = Graph.from_edges([[0, 1], [1, 2]], num_nodes=3)
-    soft = torch.tensor([[0.9, 0.1, 0.0, 0.0], [0.0] * 4, [0.0, 0.2, 0.0, 0.8]])
-    shares, _ = text_targets([""] * 3, soft, torch.tensor([True, False, True]), [path], 4, None)
+    soft = np.array([[0.9, 0.1, 0.0, 0.0], [0.0] * 4, [0.0, 0.2, 0.0, 0.8]], dtype=np.float32)
+    (found,) = propagated_labels(NodeViews({}, [path]), Targets(soft), np.array([True, False, True]))
+    shares = torch.from_numpy(found.values)
     middle = torch.tensor([0.45, 0.15, 0.0, 0.40]).square()
     assert torch.allclose(shares[1], middle / middle.sum(), atol=1e-3)
     assert float(shares[:, 2].max()) < 1e-12

@@ -1,79 +1,93 @@
-"""Teachers weighed by labels that they have not seen."""
+"""Soft labels from the predictions of teachers."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from ngm import Graph
-from ngm.recipes import stacking
+from ngm.recipes.calibration import confidence_power, powered
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.node_views import NodeViews
-from ngm.recipes.stacking import prediction_assortativity, prior_weights, simplex_weights
-from ngm.recipes.teachers import Prediction
-from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, views
+from ngm.recipes.stacking import AUTO, SHARPNESS, TeacherPreset, stack_teachers
+from ngm.recipes.teachers import Prediction, predict_all
+from tests.three_classes import CLASS, LABELED, TARGETS, N, views
 
 RNG = np.random.default_rng(0)
+ONE, OTHER = (RNG.dirichlet(np.ones(3), size=N).astype(np.float32) for _ in range(2))
 
 
-def test_weights_solve_the_likelihood_with_the_prior() -> None:
-    """At the maximum the gradient in each used weight is the same (Lagrange)."""
-    likelihoods = [RNG.random(50), RNG.random(50), RNG.random(50)]
-    prior = np.array([0.2, 0.3, 0.5])
-    weights = simplex_weights(likelihoods, prior)
-    right = np.stack(likelihoods, axis=1)
-    gradient = (right / (right @ weights)[:, None]).sum(axis=0) + stacking.PRIOR_LABELS * prior / weights
-    np.testing.assert_allclose(gradient, gradient.mean(), rtol=1e-4)
-    assert weights.sum() == pytest.approx(1)
+def two_teachers(views: NodeViews, targets: Targets, labeled: np.ndarray) -> Iterator[Prediction]:
+    yield Prediction("one", "", ONE, 0, prior=1)
+    yield Prediction("other", "", OTHER, 0, prior=3)
 
 
-def test_without_held_out_labels_the_prior_stands() -> None:
-    prior = np.array([0.7, 0.3])
-    np.testing.assert_array_equal(simplex_weights([np.empty(0), np.empty(0)], prior), prior)
-
-
-def test_a_teacher_that_knows_the_held_out_labels_gets_the_weight() -> None:
-    weights = simplex_weights([np.full(100, 0.9), np.full(100, 0.1)], np.array([0.5, 0.5]))
-    assert weights[0] > 0.9
-
-
-def predictions(*uses_graph: bool, prior: tuple[float, ...] = ()) -> list[Prediction]:
-    proba = np.full((1, 2), 0.5, np.float32)
-    priors = prior or (1.0,) * len(uses_graph)
-    return [Prediction(str(i), "", proba, 0 if used else None, priors[i]) for i, used in enumerate(uses_graph)]
-
-
-def test_prior_weights_are_the_teachers_own_with_an_informative_graph_and_on_x_with_another() -> None:
-    teachers = predictions(False, True, True, True, prior=(1, 1, 2, 4))
-    np.testing.assert_allclose(prior_weights(teachers, 0.5), [1 / 8, 1 / 8, 2 / 8, 4 / 8])
-    weights = prior_weights(teachers, 0.0)
-    assert weights[0] == pytest.approx(1 - stacking.MIN_TRUST)
-    np.testing.assert_allclose(weights[1:], stacking.MIN_TRUST * np.array([1, 2, 4]) / 7)
-    halfway = prior_weights(teachers, (stacking.UNINFORMATIVE + stacking.INFORMATIVE) / 2)
-    np.testing.assert_allclose(halfway, (weights + np.array([1, 1, 2, 4]) / 8) / 2)
-    np.testing.assert_allclose(prior_weights(predictions(True, True), 0.0), 0.5)  # nothing but the graph
-
-
-def test_assortativity_is_the_correlation_of_both_ends() -> None:
-    values = RNG.random((N, 1))
-    proba = np.hstack([values, 1 - values]).astype(np.float32)
-    both = np.vstack([EDGES, EDGES[:, ::-1]])
-    expected = np.corrcoef(values[both[:, 0], 0], values[both[:, 1], 0])[0, 1]
-    assert prediction_assortativity(GRAPH, proba) == pytest.approx(expected, abs=1e-5)
-    assert prediction_assortativity(GRAPH, np.eye(3, dtype=np.float32)[CLASS]) == pytest.approx(1)
-    assert prediction_assortativity(GRAPH, np.full((N, 2), 0.5, np.float32)) == 1
-    assert prediction_assortativity(Graph.from_edges(np.empty((0, 2), int), num_nodes=N), proba) == 0
-
-
-def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fold_is_predicted_by_teachers_that_have_not_seen_it() -> None:
     seen: list[np.ndarray] = []
 
-    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> list[Prediction]:
+    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> Iterator[Prediction]:
         seen.append(labeled.copy())
-        return [Prediction("memory", "", np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32), None)]
+        memory = np.where(labeled[:, None], targets.values, 1 / 3).astype(np.float32)
+        yield Prediction("memory", "", memory, None)
 
-    monkeypatch.setattr(stacking, "predict_all", noted)
-    report = stacking.stack_teachers(views(), TARGETS, LABELED, seed=0).report
+    report = stack_teachers(views(), TARGETS, LABELED, 0, TeacherPreset(noted)).report
     assert len(seen) == 1 + 4  # all labels, then four folds of four labels a class
     assert report.num_held_out == 12
     assert report.score == pytest.approx(1 / 3, abs=0.34)  # a memory of the labels would have 1
+
+
+@pytest.mark.parametrize("clamped", [True, False])
+def test_teachers_that_are_not_scored_are_averaged_by_their_priors(clamped: bool) -> None:
+    preset = TeacherPreset(two_teachers, scored=False, clamped=clamped)
+    stack = stack_teachers(views(), TARGETS, LABELED, 0, preset)
+    expected = (ONE.astype(np.float64) + 3 * OTHER) / 4
+    if clamped:
+        expected[LABELED] = TARGETS.values[LABELED]
+    np.testing.assert_allclose(stack.soft_labels, expected, atol=1e-6)
+    assert stack.report.weights == {"one": 0.25, "other": 0.75}
+    assert stack.report.num_held_out == 0
+    assert not stack.report.scored
+    assert np.isnan([stack.report.score, *stack.report.scores.values()]).all()
+
+
+def test_a_model_that_has_seen_all_labels_has_the_weight_of_its_prior_and_no_score() -> None:
+    alone = stack_teachers(views(), TARGETS, LABELED, 0).report
+    total = sum(prediction.prior for prediction in predict_all(views(), TARGETS, LABELED))
+    network = Prediction("network", "", ONE, None, prior=total / 3)
+    with_it = stack_teachers(views(), TARGETS, LABELED, 0, TeacherPreset(predict_all, unscored=[network]))
+    report = with_it.report
+    assert report.weights["network"] == pytest.approx(1 / 4)
+    for name, weight in alone.weights.items():
+        assert report.weights[name] == pytest.approx(3 / 4 * weight)
+    assert np.isnan(report.scores.pop("network"))  # type: ignore[attr-defined]
+    assert (report.scores, report.score) == (alone.scores, alone.score)
+    # its own part of the mean is what it says at the confidence of all others
+    third = powered(stack_teachers(views(), TARGETS, LABELED, 0).soft_labels, 1 / SHARPNESS, False)  # about the mean
+    mean = 3 / 4 * third + powered(ONE, confidence_power(ONE), False) / 4
+    np.testing.assert_allclose(with_it.soft_labels[~LABELED], powered(mean, SHARPNESS, False)[~LABELED], atol=1e-4)
+
+
+def test_teachers_learn_from_grown_labels_and_are_scored_by_true_ones_alone() -> None:
+    seen: list[list[int]] = []
+
+    def noted(views: NodeViews, targets: Targets, labeled: np.ndarray) -> Iterator[Prediction]:
+        seen.append(np.flatnonzero(labeled).tolist())
+        yield from two_teachers(views, targets, labeled)
+
+    grown = np.zeros(N, dtype=bool)
+    grown[np.flatnonzero(~LABELED)[:7]] = True
+    wrong = np.where(grown, (CLASS + 1) % 3, CLASS)
+    targets = Targets(np.eye(3, dtype=np.float32)[wrong])
+    stack = stack_teachers(views(), targets, LABELED | grown, 0, TeacherPreset(noted), grown)
+    assert seen[0] == np.flatnonzero(LABELED | grown).tolist()
+    assert all(set(one) < set(np.flatnonzero(LABELED)) for one in seen[1:])
+    assert stack.report.num_held_out == LABELED.sum()
+    assert stack.report.scores["one"] == pytest.approx((ONE.argmax(axis=1) == CLASS)[LABELED].mean())
+    np.testing.assert_array_equal(stack.soft_labels[LABELED], TARGETS.values[LABELED])
+    assert not np.isin(stack.soft_labels[grown], (0, 1)).any()  # predicted anew
+
+
+def test_the_default_preset_is_that_of_recipe_auto() -> None:
+    assert AUTO.teachers is predict_all
+    assert (AUTO.scored, AUTO.clamped, tuple(AUTO.unscored)) == (True, True, ())

@@ -16,7 +16,9 @@ import ngm
 from ngm import Graph, NGMClassifier
 from ngm.propagation.kernel import walk_shares
 from ngm.recipes import strong_teachers
-from ngm.recipes.strong_teachers import RandomWalks, TeacherConfig, strong_soft_labels
+from ngm.recipes.auto import connected_nodes, soft_targets
+from ngm.recipes.label_matrix import Targets
+from ngm.recipes.strong_teachers import RandomWalks, TeacherConfig, TeacherEnsemble, strong_preset, unit_rows
 
 QUICK = TeacherConfig(walkers=1, embedders=1, steps=30, embedder_steps=20, pool=16, walks=4, pairs=32)
 
@@ -35,6 +37,22 @@ def shown(truth: np.ndarray, count: int = 6) -> torch.Tensor:
     y = np.full(len(truth), -1)
     y[:count] = truth[:count]
     return torch.from_numpy(y)
+
+
+def strong_soft_labels(
+    x: np.ndarray | sp.csr_matrix,
+    targets: torch.Tensor,
+    labeled: torch.Tensor,
+    graph: Graph,
+    classes: int,
+    seed: int,
+    config: TeacherConfig,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """((n, C) soft labels, (n,) mask of the nodes that teachers look at)."""
+    values = targets if targets.ndim == 2 else torch.nn.functional.one_hot(targets.clamp(min=0), classes).float()
+    nodes = connected_nodes({"features": x}, [graph], labeled.numpy(), classes, unit_rows)
+    soft, _ = soft_targets(nodes, Targets(values.numpy()), labeled.numpy(), seed, strong_preset(seed, config))
+    return torch.from_numpy(soft), torch.from_numpy(nodes.included)
 
 
 @pytest.fixture
@@ -78,6 +96,41 @@ def test_teachers_tell_nodes_with_an_edge_or_a_label_and_keep_to_the_labels() ->
     assert int(told.sum()) == int((lonely.degree > 0).sum()) + 1
     torch.testing.assert_close(words.sum(dim=1)[told], torch.ones(int(told.sum())))
     assert torch.equal(words[:6], torch.nn.functional.one_hot(y[:6], 2).float())
+
+
+def test_walkers_and_embedders_have_half_of_the_soft_labels_each() -> None:
+    x, truth, graph = planted()
+    y = shown(truth)
+    soft, _ = strong_soft_labels(x, y, y >= 0, graph, 2, seed=5, config=QUICK)
+    values = torch.nn.functional.one_hot(y.clamp(min=0), 2).float()
+    nodes = connected_nodes({"features": x}, [graph], (y >= 0).numpy(), 2, unit_rows)
+    ensemble = TeacherEnsemble(nodes.views.features["features"], values, y >= 0, nodes.views.operators[0], QUICK)
+    mean = torch.stack([ensemble.walkers(5), ensemble.embedders(5)]).mean(dim=0)
+    assert torch.equal(soft[6:], mean[6:])
+
+
+def test_a_strong_model_keeps_the_weights_of_its_teachers_which_have_no_scores(quick: None, tmp_path: Path) -> None:
+    x, truth, graph = planted()
+    model = NGMClassifier(hidden=(8,), recipe="strong", epochs=1).fit(
+        x, shown(truth).numpy(), graph=graph, folder=tmp_path / "run"
+    )
+    for report in (model.teachers_, ngm.load(tmp_path / "run").teachers_):
+        assert report is not None
+        assert report.weights == {"walkers": 0.5, "embedders": 0.5}
+        assert np.isnan([report.score, *report.scores.values()]).all()
+        assert (report.num_held_out, report.scored) == (0, False)
+        assert report.graphs == {"walkers": 0, "embedders": 0}
+
+
+def test_the_order_of_the_edges_does_not_matter(quick: None) -> None:
+    x, truth, graph = planted()
+    order = torch.randperm(graph.num_edges, generator=torch.Generator().manual_seed(0))
+    mixed = Graph(graph.num_nodes, graph.edges[order].flip(1), graph.weight[order])
+    proba = [
+        NGMClassifier(hidden=(8,), recipe="strong", epochs=1).fit(x, shown(truth).numpy(), graph=one).predict_proba(x)
+        for one in (graph, mixed)
+    ]
+    np.testing.assert_array_equal(proba[0], proba[1])
 
 
 def test_soft_seeds_are_kept_as_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,25 @@ def test_without_held_out_labels_no_score_is_made_up(tmp_path: Path) -> None:
     )
     assert [row[2] for row in table(page, "teachers").rows] == [None, None, None]
     assert "nan" not in json.dumps([said.answer, *said.notes, *(f.alt for f in said.figures)]).lower()
+
+
+def test_teachers_of_fixed_weights_are_said_to_have_no_scores(tmp_path: Path) -> None:
+    weights = {"walkers": 0.5, "embedders": 0.5}
+    report = replace(report_of(weights, dict.fromkeys(weights, NAN), NAN, 0, [1.0]), scored=False)
+    said = section(page_with(tmp_path, report), "teachers")
+    assert said.answer == (
+        "Teachers labelled the rows that it learned from. Their weights are fixed: no label was held out from them. "
+        "All of them use the graph."
+    )
+    assert [row[:3] for row in table(page_with(tmp_path / "again", report), "teachers").rows] == [
+        ["walkers", "50.0 %", None],
+        ["embedders", "50.0 %", None],
+    ]
+    assert "score" not in " ".join(said.notes)
+    assert _teachers(report, "accuracy") == (
+        "weights are fixed, no label was held out; 100% of the weight uses the graph; weights: walkers 50%; embedders "
+        "50%"
+    )
 
 
 def test_label_sets_are_scored_by_micro_f1(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def training_facts(runs: TrainingRuns, noun: str, seconds: float) -> dict[str, s
         metric = metric_of(model)
         if metric is not None:
             facts[metric_name(metric[0])] = f"{metric_value(*metric)} on {_hidden(model, noun)}"
-        elif "teachers" not in facts:
+        elif model.teachers_ is None or not model.teachers_.scored:
             facts["accuracy"] = f"not measured: no {noun} were held out; --validation 0.2 holds out a fifth"
     else:
         facts |= _comparison_facts(runs, noun)
@@ -152,7 +152,7 @@ def _recipe(model: NGMEstimator, followed: str) -> str:
 
 def _teachers(teachers: TeacherReport, name: str) -> str:
     """The score of all teachers on held-out labels, and the largest weights."""
-    score = "no label could be held out"
+    score = "no label could be held out" if teachers.scored else "weights are fixed, no label was held out"
     if teachers.num_held_out:
         low, high = teachers.interval
         score = (
