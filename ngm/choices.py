@@ -22,7 +22,7 @@ TEXT_NETWORKS = ("charcnn", "charcnn-small", "charcnn-large", *WORD_NETWORKS)
 # of self-training, co-training and label propagation; see `ngm.method_parameters`
 Balance: TypeAlias = Literal["none", "equal", "seeds"]
 Candidates: TypeAlias = Literal["neighbors", "all"]
-RoundTeacher: TypeAlias = Literal["network", "propagation"]
+RoundTeacher: TypeAlias = Literal["network", "propagation", "stack"]
 Solver: TypeAlias = Literal["conjugate_gradient", "jacobi"]
 PartitionMethod: TypeAlias = Literal["streaming", "metis"]
 

@@ -23,8 +23,9 @@ SELF_TRAINING: dict[str, Parameter] = {
         choices=get_args(Candidates),
     ),
     "teacher": Parameter(
-        'What predicts the class of a node: the "network"; or "propagation" of the seeds with the predictions of the '
-        "network as prior (Eq. 2).",
+        'What predicts the class of a node: the "network"; "propagation" of the seeds with the predictions of the '
+        'network as prior (Eq. 2); or a "stack": the teachers of recipe "auto" on all labels of the round, weighed by '
+        "seeds held out from them, and the network beside them.",
         kind=str,
         default="network",
         choices=get_args(RoundTeacher),
@@ -71,6 +72,12 @@ CO_TRAINING: dict[str, Parameter] = {
         interval=_PROBABILITY,
     ),
     "patience": _PATIENCE,
+    "stack": Parameter(
+        'Whether the teachers of recipe "auto", weighed by seeds held out from them, label all nodes in place of '
+        "propagation, from the second round on with the network beside them.",
+        kind=bool,
+        default=False,
+    ),
 }
 
 LABEL_PROPAGATION: dict[str, Parameter] = {

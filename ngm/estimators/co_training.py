@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm._arguments import check_declared
+from ngm.choices import RoundTeacher
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.iterative_base import Arrays, InRounds, RoundTargets
-from ngm.estimators.training_rounds import Known, as_targets, one_hot, propagated
+from ngm.estimators.iterative_base import Arrays, InRounds, NextRound, RoundTargets
+from ngm.estimators.round_records import RoundTeachers
+from ngm.estimators.round_teachers import round_labels
+from ngm.estimators.training_rounds import Known, as_targets, one_hot
 from ngm.graph import Graph
 from ngm.method_parameters import CO_TRAINING
 from ngm.parameters import documented
@@ -26,7 +29,8 @@ class CoTraining(InRounds):
     Round 0 propagates the seeds alone. Its distributions are the targets on which the network is trained (by Eq. 3 with
     recipe "paper"; "auto" asks its teachers for the nodes that propagation leaves unlabelled); what
     the network predicts is the prior U of Eq. 2 in the next round, for every node its own. Where labels are few this
-    carries much further than attraction alone: the network has targets at every node that a label reaches.
+    carries much further than attraction alone: the network has targets at every node that a label reaches. With
+    `stack=True` the teachers of recipe "auto" take the place of propagation, with the network as one more.
 
     Args:
         estimator: Classifier whose `fit` takes soft labels and a graph; a fresh copy is trained every round. Its
@@ -50,46 +54,51 @@ class CoTraining(InRounds):
     temperature: float = 0.0
     confidence: float = 0.0
     patience: int | None = None
+    stack: bool = False
 
     def _check(self, graph: Graph | None) -> None:
         check_declared(self, CO_TRAINING)
         if graph is None:
             raise ValueError("co-training propagates labels over a graph; give graph=")
+        if self.stack and self.propagation is not None:
+            raise ValueError("propagation is set, but with stack=True nothing is propagated; drop one of them")
 
     @property
     def _num_trainings(self) -> int:
         return self.rounds
 
-    def _first(self, known: Known, graph: Graph | None) -> Arrays:
-        return {"targets": self._teach(known, cast(Graph, graph), None), "before": known.labels >= 0}
+    def _first(self, known: Known, graph: Graph | None) -> NextRound:
+        targets, teachers = self._teach(known, cast(Graph, graph), None)
+        return NextRound({"targets": targets, "before": known.labels >= 0}, teachers=teachers)
 
     def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         self.targets_ = arrays["targets"].astype(np.float32)
         labels = _labels(self.targets_)
         return RoundTargets(as_targets(self.targets_), labels, (labels >= 0) & ~arrays["before"].astype(bool))
 
-    def _next(
-        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
-    ) -> tuple[Arrays, str | None]:
-        targets = self._teach(known, cast(Graph, graph), proba)
-        return {"targets": targets, "before": _labels(arrays["targets"].astype(np.float32)) >= 0}, None
+    def _next(self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None) -> NextRound:
+        targets, teachers = self._teach(known, cast(Graph, graph), proba)
+        before = _labels(arrays["targets"].astype(np.float32)) >= 0
+        return NextRound({"targets": targets, "before": before}, teachers=teachers)
 
-    def _teach(self, known: Known, graph: Graph, prior: NDArray[np.float32] | None) -> NDArray[np.float32]:
-        """(n, C) targets; a row of -1 for nodes that no label reaches and no network has predicted."""
-        result = propagated(known, graph, prior, self.propagation)
-        proba, seeds = result.values, known.labels >= 0
+    def _teach(
+        self, known: Known, graph: Graph, prior: NDArray[np.float32] | None
+    ) -> tuple[NDArray[np.float32], RoundTeachers]:
+        """(n, C) targets, a row of -1 for nodes that no teacher says anything of; and which teachers there were."""
+        teacher: RoundTeacher = "stack" if self.stack else "propagation"
+        seed = getattr(self.estimator, "seed", 0)
+        found = round_labels(teacher, known, known.labels, graph, prior, seed, self.propagation)
+        proba, seeds = found.values, known.labels >= 0
         labeled = proba.max(axis=1) >= self.confidence
         if self.temperature > 0:
             values = (proba / proba.max(axis=1, keepdims=True)) ** (1 / self.temperature)
             values /= values.sum(axis=1, keepdims=True)
         else:
             values = one_hot(proba.argmax(axis=1), len(known.classes))
-        if prior is None:
-            labeled &= result.reached
-        labeled &= ~known.blank
+        labeled &= found.reached & ~known.blank
         values[seeds] = one_hot(known.labels, len(known.classes))[seeds]
         targets: NDArray[np.float32] = np.where((labeled | seeds)[:, None], values, np.float32(-1))
-        return targets
+        return targets, RoundTeachers.of(found.report)
 
 
 def _labels(targets: NDArray[np.float32]) -> NDArray[np.int64]:

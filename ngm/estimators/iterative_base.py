@@ -18,18 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from ngm.distributed import process_group
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.round_checkpoints import Progress, RoundFiles
-from ngm.estimators.training_rounds import (
-    Known,
-    Round,
-    Targets,
-    best_round,
-    check_rounds,
-    fresh,
-    known_classes,
-    measured_round,
-    set_names,
-    write_rounds,
-)
+from ngm.estimators.round_records import Round, RoundTeachers, best_round, write_rounds
+from ngm.estimators.training_rounds import Known, Targets, check_rounds, fresh, known_classes, measured_round, set_names
 from ngm.graph import Graph
 from ngm.io.locks import folder_lock
 from ngm.io.run_folder import JSON, Run, RunTarget
@@ -54,6 +44,21 @@ class RoundTargets:
     targets: Targets
     labels: NDArray[np.int64]
     added: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class NextRound:
+    """What follows a round.
+
+    Args:
+        arrays: What the next round is trained on, (n, ...) by name; those of the last one where there is none.
+        stopped: Why there is none, in words.
+        teachers: Which labelled nodes for it.
+    """
+
+    arrays: Arrays
+    stopped: str | None = None
+    teachers: RoundTeachers | None = None
 
 
 class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -136,18 +141,16 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
         """Rounds, at most."""
 
     @abstractmethod
-    def _first(self, known: Known, graph: Graph | None) -> Arrays:
-        """What round 0 is trained on, as arrays (n, ...) by name."""
+    def _first(self, known: Known, graph: Graph | None) -> NextRound:
+        """What round 0 is trained on."""
 
     @abstractmethod
     def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         """What these arrays say to train on; remembers it for the user."""
 
     @abstractmethod
-    def _next(
-        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
-    ) -> tuple[Arrays, str | None]:
-        """(what the next round is trained on, None); or (these, why there is none).
+    def _next(self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None) -> NextRound:
+        """What the next round is trained on, or why there is none.
 
         Args:
             arrays: Of the round that is done.
@@ -188,7 +191,11 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
 
     def _start(self, known: Known, graph: Graph | None, files: RoundFiles) -> Progress:
         """Where to go on; the best network of the rounds before is read back."""
-        progress = (files.resume() or Progress(self._first(known, graph))).from_first()
+        progress = files.resume()
+        if progress is None:
+            first = self._first(known, graph)
+            progress = Progress(first.arrays, teachers=first.teachers)
+        progress = progress.from_first()
         if not progress.history:
             files.save(progress)
             return progress
@@ -212,13 +219,14 @@ class InRounds(ClassifierMixin, MetaEstimatorMixin, BaseEstimator, ABC):  # type
             fitted.fit(known.x, chosen.targets, graph=graph)
         else:  # goes on from where the round was
             fitted.fit(known.x, chosen.targets, graph=graph, folder=folder, resume=True)
-        history = [*progress.history, measured_round(number, fitted, chosen.labels, chosen.added, known)]
+        record = measured_round(number, fitted, chosen.labels, chosen.added, known, progress.teachers)
+        history = [*progress.history, record]
         set_names(fitted, known)
-        stopped = self._stopped(history)
-        if stopped is None:
+        following = NextRound(arrays, self._stopped(history))
+        if following.stopped is None:
             proba = np.asarray(fitted.predict_proba(x), dtype=np.float32)
-            arrays, stopped = self._next(arrays, proba, known, graph)
-        done = Progress(arrays, history, stopped).from_first()
+            following = self._next(arrays, proba, known, graph)
+        done = Progress(following.arrays, history, following.stopped, teachers=following.teachers).from_first()
         self.history_, self.best_round_ = list(done.history), best_round(done.history)
         self.stopped_ = done.stopped or ALL_DONE
         if self.best_round_ == number:

@@ -28,7 +28,8 @@ from ngm.estimators.base import trained_model
 from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.data_digests import data_digests
 from ngm.estimators.loading import load
-from ngm.estimators.training_rounds import Known, Round, write_rounds
+from ngm.estimators.round_records import Round, RoundTeachers, write_rounds
+from ngm.estimators.training_rounds import Known
 from ngm.graph import Graph
 from ngm.io.files import remove_all_leftovers, remove_folder
 from ngm.io.hashing import digest
@@ -50,12 +51,14 @@ class Progress:
         history: Rounds that are done.
         stopped: Why it has ended, in words; None while there is another round to train.
         finished: Whether the best round is in the run folder itself.
+        teachers: Which labelled nodes for the next round.
     """
 
     arrays: Mapping[str, NDArray[np.generic]]
     history: Sequence[Round] = ()
     stopped: str | None = None
     finished: bool = False
+    teachers: RoundTeachers | None = None
 
     def from_first(self) -> Progress:
         """That of the first rank, on every rank: all are to train on the same labels."""
@@ -89,15 +92,21 @@ class Progress:
 
     @classmethod
     def _made(cls, tensors: Mapping[str, Tensor], state: Mapping[str, JSON]) -> Progress:
-        history = [Round(**record) for record in cast("list[dict[str, JSON]]", state["rounds"])]  # type: ignore[arg-type]
+        history = [Round.from_json(record) for record in cast("list[dict[str, JSON]]", state["rounds"])]
         arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        return cls(arrays, history, cast("str | None", state["stopped"]), bool(state.get("finished")))
+        stopped, teachers = cast("str | None", state["stopped"]), RoundTeachers.from_json(state.get("teachers"))
+        return cls(arrays, history, stopped, bool(state.get("finished")), teachers)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in self.arrays.items()}
 
     def _state(self) -> dict[str, JSON]:
-        return {"rounds": [asdict(r) for r in self.history], "stopped": self.stopped, "finished": self.finished}
+        return {
+            "rounds": [asdict(r) for r in self.history],
+            "stopped": self.stopped,
+            "finished": self.finished,
+            "teachers": None if self.teachers is None else asdict(self.teachers),
+        }
 
 
 class RoundFiles:

@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 from ngm._arguments import check_declared
 from ngm.choices import Balance, Candidates, RoundTeacher
 from ngm.estimators.classifier import NGMClassifier
-from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, RoundTargets
-from ngm.estimators.training_rounds import (
-    Known,
-    as_targets,
-    named,
-    one_hot,
-    propagated,
-)
+from ngm.estimators.iterative_base import ALL_DONE, Arrays, InRounds, NextRound, RoundTargets
+from ngm.estimators.round_records import RoundTeachers
+from ngm.estimators.round_teachers import round_labels
+from ngm.estimators.training_rounds import Known, as_targets, named, one_hot
 from ngm.graph import Graph
 from ngm.method_parameters import SELF_TRAINING
 from ngm.parameters import documented
@@ -67,22 +63,18 @@ class SelfTraining(InRounds):
                 "self-training labels neighbours in a graph; give graph=, or set candidates='all' and teacher='network'"
             )
 
-    def _taught(self, predicted: NDArray[np.float32], known: Known, graph: Graph | None) -> NDArray[np.float32]:
-        """(n, C) class shares of every node, as `teacher` says."""
-        if self.teacher == "network" or graph is None:
-            return predicted
-        return propagated(known, graph, predicted).values
-
     @property
     def _num_trainings(self) -> int:
         return self.rounds + 1
 
-    def _first(self, known: Known, graph: Graph | None) -> Arrays:
-        return {
-            "labels": known.labels,  # (n,) class numbers, -1 = unlabelled
-            "beliefs": one_hot(known.labels, len(known.classes)),  # (n, C) what each label was read from
-            "added": np.zeros(len(known.labels), dtype=bool),
-        }
+    def _first(self, known: Known, graph: Graph | None) -> NextRound:
+        return NextRound(
+            {
+                "labels": known.labels,  # (n,) class numbers, -1 = unlabelled
+                "beliefs": one_hot(known.labels, len(known.classes)),  # (n, C) what each label was read from
+                "added": np.zeros(len(known.labels), dtype=bool),
+            }
+        )
 
     def _round_targets(self, arrays: Arrays, known: Known) -> RoundTargets:
         labels, beliefs, added = _taken(arrays)
@@ -91,20 +83,20 @@ class SelfTraining(InRounds):
             return RoundTargets(labels, labels, added)
         return RoundTargets(as_targets(np.where((labels >= 0)[:, None], beliefs, np.float32(-1))), labels, added)
 
-    def _next(
-        self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None
-    ) -> tuple[Arrays, str | None]:
+    def _next(self, arrays: Arrays, proba: NDArray[np.float32], known: Known, graph: Graph | None) -> NextRound:
         labels, beliefs, _ = _taken(arrays)
-        shares = self._taught(proba, known, graph)
+        found = round_labels(self.teacher, known, labels, graph, proba, getattr(self.estimator, "seed", 0))
+        shares = found.values
         added, why = self._choose(shares, labels, known, graph)
         if not added.any():
-            return arrays, why
+            return NextRound(arrays, why)
         changed = added | ((labels >= 0) & (known.labels < 0) if self.relabel else False)
-        return {
+        grown = {
             "labels": np.where(changed, shares.argmax(axis=1), labels),
             "beliefs": np.where(changed[:, None], shares, beliefs),
             "added": added,
-        }, None
+        }
+        return NextRound(grown, teachers=RoundTeachers.of(found.report))
 
     def _choose(
         self, shares: NDArray[np.float32], labels: NDArray[np.int64], known: Known, graph: Graph | None

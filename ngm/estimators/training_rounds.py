@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -14,44 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from torch import Tensor
 
-from ngm._arguments import short_repr
 from ngm.estimators import persistence
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.checks import check_features, check_parameters, check_settings
 from ngm.estimators.classifier import NGMClassifier
+from ngm.estimators.round_records import Round, RoundTeachers
 from ngm.estimators.validation import automatic_share, chosen_rows, is_pair
 from ngm.graph import Graph
-from ngm.io.run_folder import JSON, Run, RunTarget
+from ngm.io.run_folder import RunTarget
 from ngm.networks.specifications import network_of
-from ngm.propagation.label_propagation import LabelPropagation, UnreachedNodesWarning
+from ngm.recipes.auto import TaughtNodes, connected_nodes
 from ngm.recipes.parameters import parameters_of
 from ngm.recipes.settings import resolve
+from ngm.recipes.text_training import own_views, text_views
 from ngm.rows import Inputs, num_rows, take_rows
 from ngm.targets import as_array, encode_classes, unlabeled_rows
-from ngm.text.readers import Given, as_texts
+from ngm.text.readers import Given, as_texts, read_word_vectors
+from ngm.text.word_vectors import WordVectors
 
 Targets: TypeAlias = "NDArray[np.float32] | NDArray[np.int64]"
-
-
-@dataclass(frozen=True)
-class Round:
-    """One training of several.
-
-    Args:
-        round: 0 is on the seeds alone.
-        labeled: Nodes with a label in this training.
-        added: Those that were labelled since the one before.
-        right: Share of the added whose label is true; None where the truth is not known or none was added.
-        right_in_all: The same for all nodes that were not seeds.
-        validation: Score on the validation rows; None where there are none.
-    """
-
-    round: int
-    labeled: int
-    added: int
-    right: float | None
-    right_in_all: float | None
-    validation: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +47,7 @@ class Known:
         validation: (x, y) of the validation rows, or None.
         blank: (n,) mask of texts without anything in them, which are never labelled.
         columns: (d,) names of the columns of x, or None where they have none.
+        vectors: Word vectors of a network that reads texts, for teachers.
     """
 
     x: Given
@@ -75,6 +57,19 @@ class Known:
     validation: tuple[Given, NDArray[np.int64]] | None
     blank: NDArray[np.bool_]
     columns: NDArray[np.object_] | None
+    vectors: str | Path | WordVectors | None = None
+    _taught: dict[Graph, TaughtNodes] = field(default_factory=dict)
+
+    def taught_nodes(self, graph: Graph) -> TaughtNodes:
+        """What the teachers of recipe "auto" look at: nodes with an edge or a seed, the same in all rounds."""
+        if graph not in self._taught:
+            if isinstance(self.x, list):
+                strings = cast("list[str]", self.x)
+                views = text_views(strings, read_word_vectors(self.vectors, strings))
+            else:
+                views = own_views(cast(Inputs, self.x))
+            self._taught[graph] = connected_nodes(views, [graph], self.labels >= 0, len(self.classes))
+        return self._taught[graph]
 
 
 def known_classes(
@@ -123,11 +118,18 @@ def known_classes(
         raise ValueError(f"truth has {len(true)} entries for {rows} rows; give a class per row, -1 where unknown")
     texts = cast("list[str]", inputs) if _reads_texts(estimator) else []
     blank = np.array([not text.strip() for text in texts] or [False] * rows)
-    return Known(inputs, labels, true, encoded.classes, validation, blank, getattr(probe, "feature_names_in_", None))
+    columns = getattr(probe, "feature_names_in_", None)
+    vectors = getattr(network_of(estimator.network), "vectors", None) if texts else None
+    return Known(inputs, labels, true, encoded.classes, validation, blank, columns, vectors)
 
 
 def measured_round(
-    number: int, fitted: NGMClassifier, labels: NDArray[np.int64], added: NDArray[np.bool_], known: Known
+    number: int,
+    fitted: NGMClassifier,
+    labels: NDArray[np.int64],
+    added: NDArray[np.bool_],
+    known: Known,
+    teachers: RoundTeachers | None,
 ) -> Round:
     """The record of a training on `labels` (n,), of which those at `added` (n,) are new."""
     grown = (labels >= 0) & (known.labels < 0)
@@ -142,6 +144,7 @@ def measured_round(
         right=_right(labels, known.truth, added),
         right_in_all=_right(labels, known.truth, grown),
         validation=score,
+        teachers=teachers,
     )
 
 
@@ -183,57 +186,6 @@ def check_rounds(estimator: NGMClassifier, graph: object, patience: int | None, 
         persistence.check_folder(type(estimator).__name__, parameters_of(estimator), target)
     if patience is not None and getattr(estimator, "validation", None) is None:
         raise ValueError(f"patience is {patience}, but the estimator has no validation to improve on")
-
-
-def best_round(history: Sequence[Round]) -> int:
-    """The round with the best validation score, the earliest of equals; the last one where nothing was validated."""
-    scores = [r.validation for r in history]
-    if scores[-1] is None:
-        return len(history) - 1
-    return int(np.argmax(np.array(scores, dtype=np.float64)))
-
-
-def write_rounds(run: Run, history: Sequence[Round], best: int, stopped: str) -> None:
-    """Writes `rounds.json` into the run folder of the best round."""
-    rounds: list[JSON] = [asdict(record) for record in history]
-    run.write("rounds.json", {"rounds": rounds, "best_round": best, "stopped": stopped})
-
-
-@dataclass(frozen=True, eq=False)
-class Propagated:
-    """What label propagation says of every node.
-
-    Args:
-        values: (n, C) class shares.
-        reached: (n,) mask of the nodes that a seed can reach.
-    """
-
-    values: NDArray[np.float32]
-    reached: NDArray[np.bool_]
-
-
-def propagated(
-    known: Known, graph: Graph, prior: NDArray[np.float32] | None, propagation: LabelPropagation | None = None
-) -> Propagated:
-    """Propagates the seeds over the graph, with what the network predicts as the prior of each node (Eq. 2).
-
-    Args:
-        known: The seeds.
-        graph: Graph over the rows.
-        prior: (n, C) predictions; None for the uniform prior.
-        propagation: Settings; None for clamped seeds, mu2 = 0.5 and mu3 = 1.
-    """
-    if propagation is not None and not isinstance(propagation, LabelPropagation):
-        raise ValueError(f"propagation is {short_repr(propagation)}; give a LabelPropagation with settings")
-    kind = LabelPropagation(mu1=float("inf"), mu3=1.0) if propagation is None else clone(propagation)
-    if kind.prior is not None:
-        raise ValueError(
-            "propagation has a prior of its own, but the network's predictions are the prior here; drop it"
-        )
-    with warnings.catch_warnings():  # nodes that no seed reaches keep the prior, which is what is wanted here
-        warnings.simplefilter("ignore", UnreachedNodesWarning)
-        kind.set_params(prior=prior).fit(None, known.labels, graph=graph)
-    return Propagated(kind.distributions().astype(np.float32), kind.reached_)
 
 
 def as_targets(shares: NDArray[np.float32]) -> Targets:

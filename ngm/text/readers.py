@@ -137,7 +137,7 @@ def read_training_texts(
         vectors: Word vectors that go with the texts, or a file of them.
     """
     strings = as_texts(network, x)
-    word_vectors = _word_vectors(vectors, strings)
+    word_vectors = read_word_vectors(vectors, strings)
     reader = make_reader(strings)
     return Texts(strings, reader.read(strings), word_vectors), reader
 
@@ -236,8 +236,13 @@ def _warn_of_unread(reader: Reader, rows: Ragged) -> None:
         )
 
 
-def _word_vectors(given: str | Path | WordVectors | None, texts: list[str]) -> WordVectors | None:
-    """The vectors; of a file, those of the words that the texts have."""
+def read_word_vectors(given: str | Path | WordVectors | None, texts: list[str]) -> WordVectors | None:
+    """Word vectors as given; of a file, those of the words that the texts have.
+
+    Args:
+        given: As the network has them.
+        texts: n texts.
+    """
     if given is None or isinstance(given, WordVectors):
         return given
     return WordVectors.read(given, keep={word for text in texts for word in (*words_of(text), *tokens_of(text))})

@@ -14,7 +14,7 @@ from torch import nn
 
 import ngm
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
-from ngm.estimators.training_rounds import Round
+from ngm.estimators.round_records import Round
 from ngm.networks import FFNN, FFNNModule
 from tests.benchmark_modules import Forked, Job
 from tests.ranks import ROOT, run_ranks

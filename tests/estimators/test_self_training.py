@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ngm import Graph, SelfTraining
-from ngm.estimators.training_rounds import Round
+from ngm.estimators.round_records import Round
 from tests.stub_classifier import Labels, Stub, always, fitted, halves, network, nodes, path, planted, right_when
 
 SEVEN = [0, -1, -1, -1, -1, -1, 1]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 import ngm
 from ngm import CoTraining, Graph, NGMClassifier, SelfTraining
-from ngm.estimators.training_rounds import Round, as_targets, best_round, named
+from ngm.estimators.round_records import Round, best_round
+from ngm.estimators.training_rounds import as_targets, named
 from tests.stub_classifier import Labels, Stub, always, fitted, halves, nodes, path
 
 SMALL = {"hidden": (4,), "epochs": 2, "recipe": "paper"}
@@ -115,7 +116,7 @@ REFUSED = [
     ({"patience": 2}, "patience is 2, but the estimator has no validation to improve on"),
     ({"confidence": -0.1}, "confidence is -0.1; it must be a number of at least 0 and at most 1"),
     ({"candidates": "some"}, "candidates is 'some'; choose from neighbors, all"),
-    ({"teacher": "me"}, "teacher is 'me'; choose from network, propagation"),
+    ({"teacher": "me"}, "teacher is 'me'; choose from network, propagation, stack"),
     ({"balance": "even"}, "balance is 'even'; choose from none, equal, seeds"),
 ]
 
