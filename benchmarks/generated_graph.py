@@ -86,7 +86,7 @@ def compile_cuts() -> None:
     from ngm.ordering import edge_blocks, out_of_core
 
     class Few:
-        edges = np.unique(np.sort(np.random.default_rng(0).integers(3_000, size=(20_000, 2)), axis=1), axis=0)
+        edges = np.stack([np.repeat(np.arange(3_000), 6), np.arange(18_000) * 7 % 3_000 + 3_000], axis=1)
 
         def __len__(self) -> int:
             return len(self.edges)
@@ -98,9 +98,9 @@ def compile_cuts() -> None:
             return self.edges[rows]
 
     few = Few()
-    edge_blocks(few.edges, 3_000, 0, 64)
+    edge_blocks(few.edges, 6_000, 0, 64)
     at_once, out_of_core.PART_EDGES = out_of_core.PART_EDGES, 5_000
-    out_of_core.edge_blocks_out_of_core(few, 3_000, 64, 400)
+    out_of_core.edge_blocks_out_of_core(few, 6_000, 64, 400)
     out_of_core.PART_EDGES = at_once
 
 

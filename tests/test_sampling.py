@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -384,3 +385,28 @@ def test_a_graph_folder_that_is_cut_out_of_core_gives_every_edge_once_and_the_sa
     assert sorted(sorted(batch) for batch in other) == sorted(sorted(batch) for batch in first)  # in another order
     assert epoch(Graph(120, torch.from_numpy(edges), torch.arange(1.0, len(edges) + 1)), 0) == first  # in memory
     assert list((tmp_path / "graph" / "batches").iterdir()) == [kept]
+
+
+def test_memory_of_a_graph_folder_grows_with_its_nodes_and_not_with_its_edges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, size in (
+        ("sampled_edges.LARGE_EDGES", 10_000),
+        ("sampled_edges.CHUNK", 4_096),
+        ("sampling.KEPT_UP_TO", 10_000),
+        ("ordering.out_of_core.PART_EDGES", 10_000),
+        ("_edge_lists._ROWS_AT_ONCE", 4_096),
+    ):
+        monkeypatch.setattr(f"ngm.{name}", size)
+    peak: dict[int, int] = {}
+    for size in (30_000, 20_000, 120_000):  # the first one compiles
+        rng = np.random.default_rng(size)
+        Graph.from_edges(rng.integers(3_000, size=(size, 2)), num_nodes=3_000).save(tmp_path / str(size))
+        tracemalloc.start()
+        graph = Graph.open(tmp_path / str(size))
+        loader = EdgeLoader(torch.zeros(3_000, 2), np.arange(3_000) % 9 - 1, graph, batch_size=128)
+        for _ in zip(loader, range(20), strict=False):
+            pass
+        peak[size] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak[120_000] - peak[20_000] < 1.5 * 100_000  # bytes; one copy of the ends takes 16 an edge, their order 4
