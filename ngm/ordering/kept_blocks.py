@@ -18,7 +18,7 @@ from ngm.io.files import DAMAGED, DiskFullError, file_written_whole, remove_all_
 from ngm.io.graph_folder import load_array
 from ngm.io.locks import FolderInUseError, folder_lock
 from ngm.ordering.blocks import EdgeBlocks
-from ngm.ordering.out_of_core import PART_EDGES, EdgeSource, edge_blocks_out_of_core, order_type
+from ngm.ordering.out_of_core import PART_EDGES, EdgeSource, edge_blocks_out_of_core, order_type, reserve
 
 FOLDER = "batches"
 VERSION = 1  # of the way in which edges are cut
@@ -36,9 +36,9 @@ def kept_edge_blocks(
         num_nodes: Number of nodes.
         block: The most edges of a block.
         count: Number of blocks.
-        folder: The graph folder. Where it cannot be written to, or is None, the cut is in memory.
+        folder: The graph folder. Where it is None, is gone or cannot be written to, the cut is in memory.
     """
-    if folder is None:
+    if folder is None or not folder.is_dir():
         return edge_blocks_out_of_core(source, num_nodes, block, count)
     file = folder / FOLDER / f"{_key(source, num_nodes, block, count)}.npy"
     while True:
@@ -81,6 +81,8 @@ def _write(file: Path, source: EdgeSource, num_nodes: int, block: int, count: in
     remove_all_leftovers(file.parent)
     with file_written_whole(file) as part:
         whole = np.lib.format.open_memmap(part, "w+", order_type(m), (m + count,))
+        with part.open("r+b") as opened:
+            reserve(opened.fileno(), part.stat().st_size)
         cut = edge_blocks_out_of_core(source, num_nodes, block, count, whole[:m], file.parent)
         whole[m:] = np.diff(cut.start)
         whole.flush()

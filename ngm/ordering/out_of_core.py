@@ -8,6 +8,7 @@ edge, are written to files where there is a folder for them.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,7 +116,21 @@ def _temporary_array(length: int, dtype: type[np.generic], folder: Path | None) 
     if folder is None or not length:
         return cast(Index, np.empty(length, dtype=dtype))
     with tempfile.TemporaryFile(dir=folder) as file:
-        return cast(Index, np.asarray(np.memmap(file, dtype=dtype, mode="w+", shape=(length,))))
+        reserve(file.fileno(), length * np.dtype(dtype).itemsize)
+        return cast(Index, np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(length,))))
+
+
+def reserve(file: int, size: int) -> None:
+    """Takes the space of a file to be written as a memory map: a full disk is an error now, not a crash later.
+
+    Args:
+        file: Descriptor of the open file.
+        size: In bytes.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, size)
+    else:
+        os.truncate(file, size)
 
 
 def _parts(start: Ids, neighbor: NDArray[np.int32], num_parts: int) -> NDArray[np.int32]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ngm.io.files import DiskFullError
 from ngm.ordering import EdgeBlocks, kept_blocks, kept_edge_blocks
 from tests.edge_sources import ArraySource, Ids, communities
 
@@ -64,16 +64,22 @@ def test_only_the_cuts_that_were_used_last_are_kept(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == kept_blocks.MAX_FILES
 
 
-@pytest.mark.parametrize("error", [PermissionError("read-only"), DiskFullError("full")], ids=["read-only", "full"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES], ids=["full", "read-only"])
 def test_a_folder_that_cannot_be_written_to_changes_nothing_but_where_the_cut_is(
-    error: OSError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise error
+    def refuse(file: int, size: int) -> None:
+        (name,) = (path for path in files(tmp_path) if path.name.endswith(".part"))
+        raise OSError(number, os.strerror(number), str(name))
 
-    monkeypatch.setattr(kept_blocks, "_write", refuse)
+    monkeypatch.setattr(kept_blocks, "reserve", refuse)
     assert same(cut(tmp_path), cut(None))
     assert not (tmp_path / "batches").exists()
+
+
+def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    assert same(cut(tmp_path / "gone"), cut(None))
+    assert not (tmp_path / "gone").exists()
 
 
 def test_a_cut_that_another_process_computes_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
