@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -78,6 +79,29 @@ def few_labels(num_nodes: int, classes: int, share: float, seed: int = 0) -> NDA
     """(n,) classes of a share of the nodes, -1 elsewhere."""
     nodes = np.arange(num_nodes)
     return np.where(np.random.default_rng(seed).random(num_nodes) < share, nodes % classes, -1)
+
+
+def compile_cuts() -> None:
+    """Loads the compiled loops that cut edges into batches, or compiles them, which takes 100 MB."""
+    from ngm.ordering import edge_blocks, out_of_core
+
+    class Few:
+        edges = np.stack([np.repeat(np.arange(3_000), 6), np.arange(18_000) * 7 % 3_000 + 3_000], axis=1)
+
+        def __len__(self) -> int:
+            return len(self.edges)
+
+        def chunks(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+            yield 0, self.edges
+
+        def ends_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+            return self.edges[rows]
+
+    few = Few()
+    edge_blocks(few.edges, 6_000, 0, 64)
+    at_once, out_of_core.PART_EDGES = out_of_core.PART_EDGES, 5_000
+    out_of_core.edge_blocks_out_of_core(few, 6_000, 64, 400)
+    out_of_core.PART_EDGES = at_once
 
 
 def memory() -> dict[str, int]:

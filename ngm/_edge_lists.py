@@ -44,6 +44,16 @@ def distinct_pairs(pairs: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(np.stack([low, high], axis=1)), torch.from_numpy(index)
 
 
+def refuse_self_loops(edges: Tensor) -> None:
+    """Names the first edge from a node to itself."""
+    for start in range(0, len(edges), _ROWS_AT_ONCE):
+        part = edges[start : start + _ROWS_AT_ONCE]
+        loops = (part[:, 0] == part[:, 1]).nonzero()
+        if len(loops):
+            row = start + int(loops[0, 0])
+            raise ValueError(f"edge {row} is {edges[row].tolist()}, a self loop; Graph.from_edges drops these")
+
+
 def refuse_repeated(edges: Tensor, num_nodes: int, directed: bool) -> None:
     """Names the first edge that was there before; edges that are sorted, as ours are, take one pass."""
     if _ascending(edges, directed):
@@ -93,8 +103,12 @@ def check_edges(edges: Tensor, weight: Tensor, num_nodes: int) -> None:
             f"edge {row} is {edges[row].tolist()}; node ids run from 0 to {num_nodes - 1}, "
             "so drop the edge or raise num_nodes"
         )
-    if not (torch.isfinite(weight) & (weight >= 0)).all():
-        row = int((~(torch.isfinite(weight) & (weight >= 0))).nonzero()[0, 0])
+    for start in range(0, len(weight), _ROWS_AT_ONCE):
+        part = weight[start : start + _ROWS_AT_ONCE]
+        wrong = ~(torch.isfinite(part) & (part >= 0))
+        if not bool(wrong.any()):
+            continue
+        row = start + int(wrong.nonzero()[0, 0])
         raise ValueError(
             f"edge {row} ({edges[row].tolist()}) has weight {float(weight[row])}; weights must be finite and at least 0"
         )

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm._arguments import as_numbers, as_path, flag, short_repr, whole_number
-from ngm._edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated
+from ngm._edge_lists import as_edges, as_weight, check_edges, distinct_pairs, refuse_repeated, refuse_self_loops
 from ngm.io import graph_folder
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ class Graph:
         check_edges(self.edges, self.weight, self.num_nodes)
         object.__setattr__(self, "num_nodes", whole_number("num_nodes", self.num_nodes))
         object.__setattr__(self, "directed", flag("directed", self.directed))
-        loops = (self.edges[:, 0] == self.edges[:, 1]).nonzero()
-        if len(loops):
-            row = int(loops[0, 0])
-            raise ValueError(f"edge {row} is {self.edges[row].tolist()}, a self loop; Graph.from_edges drops these")
+        refuse_self_loops(self.edges)
         refuse_repeated(self.edges, self.num_nodes, self.directed)
 
     def __repr__(self) -> str:
@@ -194,8 +191,14 @@ class Graph:
         Args:
             folder: Written by `save`, `ngm.read_graph`, `ngm.save_graph`, `ngm ingest` or `ngm build`.
         """
-        header, edges, weight = graph_folder.read(as_path("folder", folder))
-        return cls(header["num_nodes"], edges, weight, bool(header["directed"]))
+        path = as_path("folder", folder)
+        header, edges, weight = graph_folder.read(path)
+        return cls(header["num_nodes"], edges, weight, bool(header["directed"])).opened_from(path)
+
+    def opened_from(self, folder: Path) -> Graph:
+        """This graph, which now knows the folder that its edges are memory maps of."""
+        object.__setattr__(self, "_folder", folder)
+        return self
 
     def save(self, folder: str | Path) -> Path:
         """Writes `graph.json`, `edges.npy` and `weight.npy` into `folder`, whole or not at all."""
@@ -229,6 +232,11 @@ class Graph:
     def shape(self) -> tuple[int, int]:
         """(n, n), so that scikit-learn's cross-validation cuts the graph along with the rows of x."""
         return self.num_nodes, self.num_nodes
+
+    @property
+    def folder(self) -> Path | None:
+        """The graph folder that the edges are memory maps of; None where they are in memory."""
+        return self.__dict__.get("_folder")
 
     def __len__(self) -> int:
         """Number of nodes."""

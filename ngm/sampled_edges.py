@@ -16,9 +16,11 @@ from torch import Tensor
 
 from ngm.edge_batch import ALL_KINDS, EdgeKind
 from ngm.graph import Graph
+from ngm.ordering import EdgeBlocks, edge_blocks, kept_edge_blocks
 
 Ids = NDArray[np.int64]
 Index = NDArray[np.integer]
+LARGE_EDGES = 1 << 20  # beyond which edges are cut with memory for few of them
 CHUNK = 1 << 20  # edges looked at together where all of them are
 
 
@@ -56,6 +58,7 @@ class SampledEdges:
         self._labeled = labeled.bool().numpy()
         self._edges = [graph.edges.numpy() for graph in graphs]
         self._weight = [graph.weight for graph in graphs]
+        self._folder = graphs[0].folder if len(graphs) == 1 else None
         self._first = np.cumsum([0, *(len(edges) for edges in self._edges)])  # number of each graph's first edge
         self.counts = np.zeros((len(graphs), 3), dtype=np.int64)
         chosen = [self._choose(g, frozenset(wanted)) for g, wanted in enumerate(kinds)]
@@ -75,6 +78,28 @@ class SampledEdges:
         if self._chosen is None and len(self._edges) == 1:
             return self._edges[0]
         return np.concatenate([np.zeros((0, 2), np.int64), *(chunk for _, chunk in self.chunks())])
+
+    def ends_of(self, rows: Ids) -> Ids:
+        """(b, 2) ends of the edges in some rows of all sampled ones."""
+        numbers = self.numbers(rows)
+        if len(self._edges) == 1:
+            return self._edges[0][numbers]
+        of = np.searchsorted(self._first[1:], numbers, side="right")
+        ends = np.empty((len(rows), 2), dtype=np.int64)
+        for g in np.unique(of).tolist():
+            here = np.flatnonzero(of == g)
+            ends[here] = self._edges[g][numbers[here] - self._first[g]]
+        return ends
+
+    def blocks(self, seed: int, size: int, count: int) -> EdgeBlocks:
+        """All sampled edges, cut into `count` blocks of `size` at most; of many edges there is one cut for all seeds.
+
+        Many edges are cut with memory for few of them, and where they are those of a graph folder the cut is kept
+        there, so that it is computed once.
+        """
+        if self.num_edges <= LARGE_EDGES:
+            return edge_blocks(self.ends(), len(self._labeled), seed, size, count)
+        return kept_edge_blocks(self, len(self._labeled), size, count, self._folder)
 
     def chunks(self) -> Iterator[tuple[int, Ids]]:
         """(graph, (b, 2) ends) of all sampled edges, a part at a time."""
@@ -109,11 +134,11 @@ class SampledEdges:
             graph = torch.zeros(len(rows), dtype=torch.int64)
         else:
             of = np.searchsorted(self._first[1:], numbers, side="right")
-            ends, weight = np.empty((len(rows), 2), dtype=np.int64), torch.empty(len(rows))
+            ends, weight = self.ends_of(rows), torch.empty(len(rows))
             for g in np.unique(of).tolist():
                 here = np.flatnonzero(of == g)
-                own = numbers[here] - self._first[g]
-                ends[here], weight[torch.from_numpy(here)] = self._edges[g][own], self._weight[g][torch.from_numpy(own)]
+                own = torch.from_numpy(numbers[here] - self._first[g])
+                weight[torch.from_numpy(here)] = self._weight[g][own]
             graph = torch.from_numpy(of)
         return EdgeRows(ends, weight, torch.from_numpy(self._kind(ends)), graph)
 

@@ -24,7 +24,7 @@ from ngm.choices import Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
-from ngm.ordering import EdgeBlocks, edge_blocks, num_blocks
+from ngm.ordering import EdgeBlocks, num_blocks
 from ngm.parameters import PARAMETERS
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
 from ngm.sampled_edges import SampledEdges
@@ -167,7 +167,7 @@ class EdgeLoader:
         count = self.totals.num_batches
         even = -(-self.num_edges // count)
         size = self.batch_size if count == self._num_blocks else min(even + even // 32, self.batch_size)
-        return edge_blocks(self._edges.ends(), len(self.labeled), seed, size, count)
+        return self._edges.blocks(seed, size, count)
 
     # Each epoch
 
@@ -179,20 +179,17 @@ class EdgeLoader:
             parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
         else:
             parts = self._neighborhoods(int(rng.integers(ORDERS)))
-        seeds, share = self._seed_batches(rng)
+        seeds = self._seed_batches(rng)
         for i in rng.permutation(count):
-            yield parts[i] if i < len(parts) else self._look_up(NONE), seeds[i], share[i]
+            yield parts[i] if i < len(parts) else self._look_up(NONE), *seeds[i]
 
-    def _seed_batches(self, rng: np.random.Generator) -> tuple[list[Ids], list[Tensor]]:
-        """Spreads the nodes that travel by themselves over the batches: (node ids, shares) of each batch."""
+    def _seed_batches(self, rng: np.random.Generator) -> _SeedBatches:
+        """Spreads the nodes that travel by themselves over the batches."""
         count, seeds = self.totals.num_batches, rng.permutation(self._seeds)
+        total = len(seeds)
         if self.sampling == "plain" and self.num_edges and len(seeds):
-            each = max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))
-            seeds = np.resize(seeds, each * count)  # round and round
-        times = torch.from_numpy(np.bincount(seeds, minlength=len(self.labeled)))
-        share = self.node_weight / times.clamp(min=1)  # (n,)
-        ids = np.array_split(seeds, count)
-        return ids, [share[torch.from_numpy(part)] for part in ids]
+            total = count * max(min(len(seeds), self.batch_size // 4), -(-len(seeds) // count))  # round and round
+        return _SeedBatches(seeds, self.node_weight, total, count)
 
     def _balanced_epoch(self, rng: np.random.Generator) -> Iterator[tuple[_Neighborhood, Ids, Tensor]]:
         """Edges uniformly with replacement; labelled nodes class by class, at least one of each side of it."""
@@ -265,6 +262,31 @@ class _Neighborhood:
     graph: Tensor
     share: Tensor
     total: int
+
+
+class _SeedBatches:
+    """Nodes that travel by themselves, dealt out to batches one after the other, from the first again at the end.
+
+    Args:
+        seeds: (s,) node ids.
+        weight: (n,) of each node; it is shared out over the batches that the node is in.
+        total: How many are dealt out, as many as there are or more.
+        count: Number of batches.
+    """
+
+    def __init__(self, seeds: Ids, weight: Tensor, total: int, count: int) -> None:
+        self.seeds, self.total, self.count = seeds, total, count
+        rounds, rest = divmod(total, max(len(seeds), 1))
+        times = torch.full((len(seeds),), rounds)
+        times[:rest] += 1
+        self.share = weight[torch.from_numpy(seeds)] / times.clamp(min=1)
+
+    def __getitem__(self, i: int) -> tuple[Ids, Tensor]:
+        """(ids, shares) of a batch; the first ones have one more where it does not come out even."""
+        each, more = divmod(self.total, self.count)
+        start = i * each + min(i, more)
+        at = np.arange(start, start + each + (i < more)) % max(len(self.seeds), 1)
+        return self.seeds[at], self.share[torch.from_numpy(at)]
 
 
 class _Lazy(Sequence[_Neighborhood]):

@@ -106,7 +106,8 @@ def open_graph(folder: str | Path) -> GraphData:
     path = Path(folder)
     header, edges, weight = graph_folder.read(path)
     if not (path / "tables.json").exists():
-        return GraphData(Graph(header["num_nodes"], edges, weight, header["directed"]), folder=path)
+        graph = Graph(header["num_nodes"], edges, weight, header["directed"]).opened_from(path)
+        return GraphData(graph, folder=path)
     id_column, label_column, counts = _read_tables(path / "tables.json")
     nodes = _open_nodes(path / "nodes.parquet") if (path / "nodes.parquet").exists() else None
     for name in (id_column, label_column):
@@ -121,7 +122,7 @@ def open_graph(folder: str | Path) -> GraphData:
         )
     loops, merged = counts.get("self_loops", 0), counts.get("duplicates", 0)
     graph = Graph(header["num_nodes"], edges, weight, header["directed"], loops, merged)
-    return GraphData(graph, id_column, label_column, nodes, counts, path)
+    return GraphData(graph.opened_from(path), id_column, label_column, nodes, counts, path)
 
 
 def save_graph(

@@ -6,5 +6,6 @@ tried, and the figures.
 """
 
 from ngm.ordering.blocks import EdgeBlocks, edge_blocks, num_blocks
+from ngm.ordering.kept_blocks import kept_edge_blocks
 
-__all__ = ["EdgeBlocks", "edge_blocks", "num_blocks"]
+__all__ = ["EdgeBlocks", "edge_blocks", "kept_edge_blocks", "num_blocks"]

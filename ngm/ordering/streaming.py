@@ -1,0 +1,118 @@
+"""Parts of a graph whose edges are not in memory together: loops over parts of the edges and over nodes; compiled.
+
+Each node goes to the part that holds most of its neighbours and has room, one node after the other: FENNEL
+(Tsourakakis et al., WSDM 2014). Further passes start from the parts of the pass before (Nishimura and Ugander, KDD
+2013). What is kept is some numbers per node; the neighbours may be a memory map, which a pass reads from its beginning
+to its end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngm._compiled import compiled
+from ngm.ordering.adjacency import Ids, Nodes
+
+
+@compiled
+def count_ends(edges: Ids, start: Ids) -> None:
+    """Adds (b, 2) edges to the number of edges of each node, in place: of node v in `start[v + 1]`."""
+    for e in range(len(edges)):
+        start[edges[e, 0] + 1] += 1
+        start[edges[e, 1] + 1] += 1
+
+
+@compiled
+def fill_rows(edges: Ids, first: int, last: int, place: Ids, neighbor: Nodes) -> None:
+    """Writes the neighbours that (b, 2) edges give to some nodes, in place.
+
+    Args:
+        edges: The next edges.
+        first: The nodes are these...
+        last: ...up to, but without this one.
+        place: (n + 1,) where the next neighbour of each node goes; in the end where the row of the next node begins.
+        neighbor: (2m,) the neighbours of each node, one node after the other.
+    """
+    for e in range(len(edges)):
+        u, v = edges[e, 0], edges[e, 1]
+        if first <= u < last:
+            neighbor[place[u]] = v
+            place[u] += 1
+        if first <= v < last:
+            neighbor[place[v]] = u
+            place[v] += 1
+
+
+@compiled
+def stream_nodes(start: Ids, neighbor: Nodes, part: Nodes, load: Ids, capacity: int, penalty: float) -> None:
+    """One pass over all nodes with edges: gives each a part, in place.
+
+    Args:
+        start: (n + 1,) where the neighbours of each node begin.
+        neighbor: (2m,) the neighbours of each node, one node after the other.
+        part: (n,) of each node.
+        load: (p,) ends of edges in each part.
+        capacity: Of a part; a node goes to the emptiest part where those of its neighbours are full.
+        penalty: Of a full part, in neighbours; it grows with the root of the load.
+    """
+    joined, near = np.zeros(len(load), dtype=np.int64), np.empty(len(load), dtype=np.int64)
+    cost, emptiest = penalty * np.sqrt(load / capacity), np.argmin(load)
+    for node in range(len(part)):
+        size, before, count = start[node + 1] - start[node], part[node], 0
+        if size == 0:
+            continue
+        load[before] -= size
+        cost[before] = penalty * np.sqrt(load[before] / capacity)
+        if load[before] < load[emptiest]:
+            emptiest = before
+        for entry in range(start[node], start[node + 1]):
+            at = part[neighbor[entry]]
+            if joined[at] == 0:
+                near[count] = at
+                count += 1
+            joined[at] += 1
+        best, best_score = emptiest, joined[emptiest] - cost[emptiest]
+        for i in range(count):
+            at = near[i]
+            score = joined[at] - cost[at]
+            if load[at] + size <= capacity and (score > best_score or (score == best_score and at < best)):
+                best, best_score = at, score
+            joined[at] = 0
+        part[node] = best
+        load[best] += size
+        cost[best] = penalty * np.sqrt(load[best] / capacity)
+        if best == emptiest:
+            emptiest = np.argmin(load)
+
+
+@compiled
+def _part_of_edge(u: int, v: int, part: Nodes, start: Ids) -> int:
+    """The part of an edge: that of the end with fewer edges, or of the smaller number."""
+    of_u, of_v = start[u + 1] - start[u], start[v + 1] - start[v]
+    return part[min(u, v)] if of_u == of_v else part[u] if of_u < of_v else part[v]
+
+
+@compiled
+def count_edges(edges: Ids, part: Nodes, start: Ids, size: Ids) -> None:
+    """Adds (b, 2) edges to the number of edges of each part, in place."""
+    for e in range(len(edges)):
+        size[_part_of_edge(edges[e, 0], edges[e, 1], part, start)] += 1
+
+
+@compiled
+def sort_edges(edges: Ids, first: int, part: Nodes, start: Ids, place: Ids, order: NDArray[np.integer]) -> None:
+    """Writes the numbers of some edges to where their parts go on, in place.
+
+    Args:
+        edges: (b, 2) the next edges.
+        first: Number of the first of them.
+        part: (n,) of each node.
+        start: (n + 1,) where the neighbours of each node begin.
+        place: (p,) where the next edge of each part goes.
+        order: (m,) numbers of all edges, part by part.
+    """
+    for e in range(len(edges)):
+        own = _part_of_edge(edges[e, 0], edges[e, 1], part, start)
+        order[place[own]] = first + e
+        place[own] += 1
