@@ -12,7 +12,6 @@ import torch
 
 from ngm import EdgeLoader, Graph, NGMLoss
 from ngm.networks import FFNNModule
-from ngm.sampling import ORDERS
 
 DEGREE = 8
 NODES = 10_000
@@ -47,8 +46,7 @@ class _Epoch:
         y = np.where(rng.random(num_nodes) < 0.1, rng.integers(3, size=num_nodes), -1)
         self.loader = EdgeLoader(x, y, self.graph, batch_size=512, sampling="edges")
         started = time.perf_counter()
-        for which in range(ORDERS):
-            self.loader._neighborhoods(which)
+        self.loader.prepare()
         self.setup = time.perf_counter() - started
         torch.manual_seed(0)
         self.network = FFNNModule(100, 3, hidden=(250, 100))

@@ -32,11 +32,16 @@ def inlined(function: F) -> F:
     return _compile(function, inline="always")
 
 
-def _compile(function: F, inline: str = "never") -> F:
+def vectorized(function: F) -> F:
+    """Compiles a function whose sums of fractions may be made in another order, which is always the same; NaN stays."""
+    return _compile(function, fastmath=frozenset({"reassoc", "contract", "nsz"}))
+
+
+def _compile(function: F, inline: str = "never", fastmath: frozenset[str] = frozenset()) -> F:
     try:
-        return cast(F, numba.njit(nogil=True, cache=True, inline=inline)(function))
+        return cast(F, numba.njit(nogil=True, cache=True, inline=inline, fastmath=set(fastmath))(function))
     except RuntimeError:  # no place to keep it
-        return cast(F, numba.njit(nogil=True, inline=inline)(function))
+        return cast(F, numba.njit(nogil=True, inline=inline, fastmath=set(fastmath))(function))
 
 
 @inlined

@@ -15,8 +15,9 @@ from torch.nn import functional as F
 
 from ngm._spelling import nearest
 from ngm.choices import Influence, Scaling
-from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance, symmetrized
+from ngm.distances import BETWEEN_OUTPUTS, Distance, get_distance
 from ngm.edge_batch import EdgeBatch, EdgeKind, Totals
+from ngm.edge_terms import WeightedPairs, edge_terms
 from ngm.negatives import check_negatives
 from ngm.networks.tap import LAST_HIDDEN, OUTPUT, check_layer, tap
 
@@ -222,7 +223,7 @@ class NGMLoss(nn.Module):
             return Cost(zero, zero, zero, zero, zero, zero)
         logits, read = tap(network, batch.x, self._layers)
         hidden = {name: _exact(h) for name, h in read.items()}
-        terms = self._pair_terms(hidden, batch)  # (4,)
+        terms = self._edge_terms(hidden, batch)  # (4,)
         supervised = self._supervised(_exact(logits), batch)
         ll, lu, uu, repulsion = terms.unbind()
         layers = tuple(h.detach() for h in hidden.values())
@@ -233,50 +234,38 @@ class NGMLoss(nn.Module):
         rows = batch.label_share.nonzero()[:, 0]
         if not len(rows):
             return logits.sum() * 0.0
-        total = (batch.label_share[rows] * self.cost(logits[rows], batch.y[rows])).sum()
+        share, y = batch.label_share.index_select(0, rows), batch.y.index_select(0, rows)
+        total = (share * self.cost(logits.index_select(0, rows), y)).sum()
         return total * self._scale(batch.totals.num_labeled, batch)
 
-    def _pair_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
+    def _edge_terms(self, hidden: dict[str, Tensor], batch: EdgeBatch) -> Tensor:
         """(4,) sums with alphas: of w_uv d(h_u, h_v) by kind of edge, and of what negative pairs lack in distance."""
-        terms = torch.zeros(4, device=batch.weight.device)
-        several = len(batch.totals.directed) > 1
-        for g, regularizer in self._active:
-            of = (batch.graph == g).nonzero()[:, 0] if several else slice(None)
-            ends, weight, kind = batch.ends[of], batch.weight[of], batch.kind[of]
-            if not len(ends):
-                continue
-            h = hidden[regularizer.layer_name]
-            scale = h.new_tensor(
-                [
-                    alpha * self._scale(total, batch)
-                    for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
-                ]
-            )
-            lengths = self._distances(regularizer, h, ends, batch.totals.directed[g])
-            by_kind = h.new_zeros(3).index_add(0, kind, weight * lengths) * scale
-            terms = terms + torch.cat([by_kind, self._repulsion(g, regularizer, h, batch, scale)[None]])
-        return terms
+        terms: list[Tensor] = []
+        for g, regularizer in self._active if len(batch.ends) else ():
+            pairs = self._pairs(g, regularizer, batch)
+            if len(pairs.ends):
+                h, directed = hidden[regularizer.layer_name], batch.totals.directed[g]
+                terms.append(edge_terms(h, pairs, regularizer.distance, directed, regularizer.influence))
+        return sum(terms[1:], terms[0]) if terms else torch.zeros(4, device=batch.weight.device)
 
-    def _repulsion(self, g: int, regularizer: Regularizer, h: Tensor, batch: EdgeBatch, scale: Tensor) -> Tensor:
-        """Sum of max(0, margin - d) over the negative pairs of a graph, each with weight and scale of its edge."""
-        if regularizer.negatives == 0:
-            return h.new_zeros(())
-        edge = batch.negative_of
-        mine = (batch.graph[edge] == g).nonzero()[:, 0]
-        edge = edge[mine]
-        lengths = self._distances(regularizer, h, batch.negatives[mine], batch.totals.directed[g])
-        lack = (regularizer.margin - lengths).clamp(min=0)
-        share = regularizer.negatives / batch.totals.negatives[g]  # another regularizer of the graph may want more
-        return share * (scale[batch.kind[edge]] * batch.weight[edge] * lack).sum()
-
-    @staticmethod
-    def _distances(regularizer: Regularizer, h: Tensor, pairs: Tensor, directed: bool) -> Tensor:
-        """(k,) distances between the two nodes of (k, 2) pairs."""
-        # embedding, not h[pairs]: its gradient is summed in a fixed order, so same seed gives same bits
-        h_u, h_v = F.embedding(pairs.t(), h)  # (k, d) each
-        if regularizer.influence != "both":
-            h_u, h_v = (h_u.detach(), h_v) if regularizer.influence == "source" else (h_u, h_v.detach())
-        return (get_distance if directed else symmetrized)(regularizer.distance)(h_u, h_v)
+    def _pairs(self, g: int, regularizer: Regularizer, batch: EdgeBatch) -> WeightedPairs:
+        """The edges and negative pairs of graph g, with what each counts."""
+        ends, weight, kind = batch.ends, batch.weight, batch.kind
+        negatives, of, share = batch.negatives, batch.negative_of, 0.0
+        if regularizer.negatives > 0:  # another regularizer of the graph may want more
+            share = regularizer.negatives / batch.totals.negatives[g]
+        if len(batch.totals.directed) > 1:
+            mine, chosen = batch.graph == g, batch.graph[of] == g
+            place = mine.cumsum(0) - 1  # of an edge among those of the graph
+            ends, weight, kind = ends[mine], weight[mine], kind[mine]
+            negatives, of = negatives[chosen], place[of[chosen]]
+        if share == 0.0:
+            negatives, of = negatives[:0], of[:0]
+        ll, lu, uu = (
+            alpha * self._scale(total, batch)
+            for alpha, total in zip(regularizer.alphas, batch.totals.num_edges[g], strict=True)
+        )
+        return WeightedPairs(ends, weight, kind, (ll, lu, uu), negatives, of, share, regularizer.margin)
 
     def _scale(self, total: float, batch: EdgeBatch) -> float:
         """What one node or edge counts: 1, or its part of a mean that is estimated from one batch."""

@@ -132,6 +132,12 @@ class EdgeLoader:
         if hasattr(self.x, "set_epoch"):
             self.x.set_epoch(epoch)
 
+    def prepare(self) -> None:
+        """Cuts the edges into the batches of all epochs now; otherwise the first epoch that needs a cut makes it."""
+        if self._in_neighborhoods:
+            for which in range(ORDERS):
+                self._neighborhoods(which)
+
     # Set up, once
 
     def _arrange(self) -> None:
@@ -152,6 +158,12 @@ class EdgeLoader:
         self.totals = Totals(float(self.node_weight.sum()), num_edges, batches, self._directed, self._negatives)
         self._orders: dict[int, Sequence[_Neighborhood]] = {}
         self._sides = class_sides(self.y, self.labeled) if self.sampling == "balanced" else []
+
+    @property
+    def _in_neighborhoods(self) -> bool:
+        """Whether batches are blocks of neighbouring edges."""
+        several = self.totals.num_batches > 1 and self.num_edges > 0
+        return several and self.order == "neighborhood" and self.sampling != "balanced"
 
     def _neighborhoods(self, which: int) -> Sequence[_Neighborhood]:
         """The batches of one of a few neighbourhood orders, made when first needed; of large graphs, of the one."""
@@ -175,10 +187,10 @@ class EdgeLoader:
         """Every edge and every labelled node once: the edges, seeds and shares of each batch."""
         m, count = self.num_edges, self.totals.num_batches
         parts: Sequence[_Neighborhood]
-        if self.order == "random" or count == 1 or not m:
-            parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
-        else:
+        if self._in_neighborhoods:
             parts = self._neighborhoods(int(rng.integers(ORDERS)))
+        else:
+            parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
         seeds = self._seed_batches(rng)
         for i in rng.permutation(count):
             yield parts[i] if i < len(parts) else self._look_up(NONE), *seeds[i]

@@ -175,7 +175,9 @@ def _one_epoch(
     for i, batch in enumerate(loader if num_steps == len(loader) else islice(loader, num_steps)):
         with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             cost: Cost = loss(network, batch if device.type == "cpu" else batch.to(device))
-        terms = torch.stack([getattr(cost, name).detach() for name in TERMS]).double().cpu()
+        now = layer_statistics(cost.layers).double().cpu()  # (L, 3)
+        of_h = now[0, :2] if len(now) else torch.zeros(2, dtype=torch.float64)
+        terms = torch.cat([_cost_terms(cost), of_h])
         wrong = "" if torch.isfinite(terms).all() else _non_finite(terms, epoch, i)
         steps.zero_grad(set_to_none=True)
         if cost.total.requires_grad and not wrong:
@@ -186,14 +188,21 @@ def _one_epoch(
         steps.step()
         on_step()
         sums += terms
-        if len(cost.layers):  # none in the empty share of a rank
-            now = layer_statistics(cost.layers).double().cpu()
-            of_layers += torch.stack([now / num_steps, now if i == 0 else torch.zeros_like(now)])
+        if len(now):  # none in the empty share of a rank
+            of_layers[0] += now / num_steps
+            if i == 0:
+                of_layers[1] = now
     costs = sums if loss.scaling == "sum" else sums / num_steps
     over_ranks = sum_over_ranks(torch.cat([costs, of_layers.flatten()]))
     record = dict(zip(TERMS, over_ranks[: len(TERMS)].tolist(), strict=True))
     whole, first = (over_ranks[len(TERMS) :] / rank_and_world()[1]).reshape(of_layers.shape)
     return record | layer_records(loss.layers, whole, first if epoch == 0 else None)
+
+
+def _cost_terms(cost: Cost) -> Tensor:
+    """(6,) float64 on the CPU: the parts of a cost, as the first six of `TERMS` name them, in one transfer."""
+    parts = (cost.supervised, cost.ll, cost.lu, cost.uu, cost.repulsion, cost.total)
+    return torch.stack([part.detach() for part in parts]).double().cpu()
 
 
 def _stop_together(wrong: str, flags: Tensor) -> None:

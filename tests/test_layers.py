@@ -40,6 +40,7 @@ LAYERS = [
     "propagation",
     "inputs",
     "distances",
+    "edge_terms",
     "collapse",
     "ordering",
     "edge_batch",

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ngm.rows import move_rows, num_rows, take_rows
+from ngm.rows import move_rows, num_rows, slice_rows, take_rows
 
 NODES = torch.tensor([3, 0, 3])
 DENSE = np.arange(12, dtype=np.float64).reshape(4, 3) / 4
@@ -122,6 +122,22 @@ def test_no_nodes_give_no_rows() -> None:
     none = torch.zeros(0, dtype=torch.int64)
     assert dense(take_rows(DENSE, none)).shape == (0, 3)
     assert dense(take_rows(sp.csr_array(DENSE), none)).shape == (0, 3)
+
+
+def test_slices_are_the_rows_that_are_taken_one_by_one() -> None:
+    locked = DENSE.copy()
+    locked.flags.writeable = False
+    for x in (DENSE, locked, DENSE.T.copy().T, torch.from_numpy(DENSE), sp.csr_array(DENSE), {"a": DENSE}):
+        taken, sliced = take_rows(x, torch.tensor([1, 2, 3])), slice_rows(x, 1, 9)
+        if isinstance(taken, dict) and isinstance(sliced, dict):
+            taken, sliced = taken["a"], sliced["a"]
+        assert dense(sliced).dtype == torch.float32
+        assert torch.equal(dense(sliced).to_dense(), dense(taken).to_dense())
+
+
+def test_slices_of_rows_in_memory_are_no_copies() -> None:
+    x = DENSE.astype(np.float32)
+    assert np.shares_memory(dense(slice_rows(x, 1, 3)).numpy(), x)
 
 
 def test_rows_move_to_another_device_part_by_part() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ngm.rows import Inputs, move_rows, num_rows, row_batches, take_rows
+from ngm.rows import Batched, Inputs, move_rows, num_rows, row_batches, slice_rows, take_rows
 
 PREDICTED_AT_ONCE = 8192  # rows
 
@@ -18,6 +18,7 @@ def in_batches(
     dtype: torch.dtype,
     device: str,
     only: Tensor | None = None,
+    shared: bool = False,
 ) -> Tensor:
     """What is read off the network for all rows, or for some of them by number; no gradients.
 
@@ -27,8 +28,15 @@ def in_batches(
         dtype: Of the rows.
         device: Where the network is.
         only: (b,) numbers of the rows wanted; all of them where None.
+        shared: Whether the network may read all rows where they are; one that could write to its input gets copies.
     """
-    nodes = torch.arange(num_rows(inputs)) if only is None else only
+    count = num_rows(inputs)
+    if shared and only is None and count and not isinstance(inputs, Batched):  # in their order, nothing to gather
+        with torch.inference_mode():
+            starts = range(0, count, PREDICTED_AT_ONCE)
+            slices = (slice_rows(inputs, start, start + PREDICTED_AT_ONCE, dtype) for start in starts)
+            return torch.cat([read(move_rows(rows, device)).cpu() for rows in slices])
+    nodes = torch.arange(count) if only is None else only
     batches = row_batches(inputs, nodes, PREDICTED_AT_ONCE)
     with torch.inference_mode():
         parts = [read(move_rows(take_rows(inputs, nodes[batch], dtype), device)).cpu() for batch in batches]

@@ -71,4 +71,5 @@ class FittedNetwork(Parameters):
     def _batched(self, inputs: Inputs, read: Callable[..., Tensor]) -> Tensor:
         """What is read off the network for all rows."""
         self.network_.eval()
-        return in_batches(inputs, read, self.dtype_, self.device)
+        custom = network_specification(self).reads == "any"
+        return in_batches(inputs, read, self.dtype_, self.device, shared=not custom)
