@@ -164,7 +164,7 @@ class CharCNNModule(nn.Module):
         for i, (convolution, pooled) in enumerate(zip(self.convolutions, self.size.pooled[1:], strict=True)):
             if filters:
                 rows = winograd_convolution(x.squeeze(2).transpose(1, 2), filters[i])  # (r, positions, channels)
-                x = (rows + cast(nn.Conv2d, convolution).bias)[:, None].permute(0, 3, 1, 2)
+                x = (rows + cast(Tensor, convolution.bias))[:, None].permute(0, 3, 1, 2)
             else:
                 x = convolution(x)
             x = F.relu(F.max_pool2d(x, (1, POOL)) if pooled else x)
@@ -205,7 +205,7 @@ def _alike(order: Tensor, needed: Tensor) -> Iterator[Tensor]:
         best = np.concatenate([[np.inf], total.min(axis=0)])
         if best[-1] < lowest:
             lowest, cuts = best[-1], _cuts(begins)
-    yield from order.split(np.diff(ends[cuts]).tolist())
+    yield from order.tensor_split(tuple(int(ends[cut]) for cut in cuts[1:-1]))
 
 
 def _cuts(begins: Sequence[NDArray[np.int64]]) -> list[int]:

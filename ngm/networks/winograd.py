@@ -42,7 +42,8 @@ def winograd_filter(weight: Tensor) -> WinogradFilter:
     of_taps, _, _ = _matrices(taps, weight.dtype, weight.device)
     count = -(-kernel // taps)
     # a row for each product of each piece, a column for each tap of the whole filter
-    combine = torch.block_diag(*[of_taps] * count)[:, :kernel]
+    blocks: Tensor = torch.block_diag(*[of_taps] * count)  # type: ignore[no-untyped-call]
+    combine = blocks[:, :kernel]
     pieces = combine @ weight.reshape(outs * ins, kernel).t()  # (s * (2q - 1), out * in)
     return WinogradFilter(pieces.view(count, -1, outs, ins).transpose(2, 3), kernel, taps)
 
