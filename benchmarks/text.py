@@ -23,8 +23,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.datasets import load
-from ngm.networks import charcnn, first_layer
+from ngm.networks import charcnn
 from ngm.networks.charcnn import POOL, CharCNNModule
+from ngm.networks.first_layer import FirstLayer
 from ngm.text.characters import ALPHABET, LENGTH, quantize
 from ngm.text.ragged import Ragged
 from ngm.text.synonym_augmentation import SynonymTexts
@@ -33,11 +34,12 @@ from ngm.text.thesaurus import Thesaurus
 BATCH = 128
 CLASSES = 4
 MEDIAN, SPREAD = 231, 0.25  # of the lengths of AG News; the spread is that of their logarithms
-VARIANTS = {  # frames up to which the first layer is looked up, texts that go together at least
-    "one-hot, trimmed to the batch": (0, BATCH),
-    "one-hot, bucketed": (0, 32),
-    "look-up, trimmed to the batch": (64, BATCH),
-    "ours: look-up, bucketed": (64, 32),
+ONE_GROUP = 1e9  # a cost of groups at which all texts go together
+VARIANTS = {  # whether the first layer is looked up, what a group of texts costs in frames
+    "one-hot, trimmed to the batch": (False, ONE_GROUP),
+    "one-hot, bucketed": (False, charcnn._GROUP_COST),
+    "look-up, trimmed to the batch": (True, ONE_GROUP),
+    "ours: look-up, bucketed": (True, charcnn._GROUP_COST),
 }
 OURS, PLAIN = "ours: look-up, bucketed", "plain: one-hot, padded"
 
@@ -111,7 +113,7 @@ def memory(codes: Ragged) -> dict[str, float]:
 
 
 class Plain(nn.Module):
-    """The tiny network as one would write it first, with the weights of ours."""
+    """A character network as one would write it first, with the weights of ours."""
 
     def __init__(self, ours: CharCNNModule) -> None:
         super().__init__()
@@ -121,10 +123,10 @@ class Plain(nn.Module):
             assert isinstance(convolution, nn.Conv2d)
             assert convolution.bias is not None
             weights.append((convolution.weight.squeeze(2), convolution.bias))
-        for weight, bias in weights:
+        for (weight, bias), pooled in zip(weights, ours.size.pooled, strict=True):
             layer = nn.Conv1d(weight.shape[1], weight.shape[0], weight.shape[2])
             layer.load_state_dict({"weight": weight.detach(), "bias": bias.detach()})
-            layers += [layer, nn.ReLU(), nn.MaxPool1d(POOL)]
+            layers += [layer, nn.ReLU(), *([nn.MaxPool1d(POOL)] if pooled else [])]
         layers.append(nn.Flatten())
         for linear in ours.hidden:
             layers += [copied(linear), nn.ReLU(), nn.Dropout(0.5)]
@@ -138,6 +140,19 @@ class Plain(nn.Module):
         return logits
 
 
+class OneHot(nn.Module):
+    """The first layer as a convolution: (b, L) codes -> (b, frames, 1, L - kernel + 1)."""
+
+    def __init__(self, own: FirstLayer) -> None:
+        super().__init__()
+        self.weight, self.bias = own.weight, own.bias
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """(b, L) codes -> (b, frames, 1, L - kernel + 1), channels last in memory."""
+        columns = F.one_hot(codes.long(), self.weight.shape[1] + 1)[..., 1:].to(self.weight.dtype)
+        return F.conv2d(columns[:, None].permute(0, 3, 1, 2), self.weight[:, :, None], self.bias)
+
+
 def copied(linear: nn.Module) -> nn.Linear:
     assert isinstance(linear, nn.Linear)
     new = nn.Linear(linear.in_features, linear.out_features)
@@ -149,30 +164,32 @@ def training_seconds(codes: Ragged, repeats: int) -> dict[str, float]:
     """Seconds to train once on all of these texts, for each form of the network."""
     jobs: dict[str, Callable[[], object]] = {}
     expected = None
-    for name, settings in {PLAIN: (64, 32), **VARIANTS}.items():
+    for name, (looked_up, cost) in {PLAIN: (True, 0.0), **VARIANTS}.items():
         torch.manual_seed(0)
         ours = CharCNNModule(CLASSES)
+        if not looked_up:
+            ours.first = OneHot(ours.first)  # type: ignore[assignment]
         network = Plain(ours) if name == PLAIN else ours
-        with variant(*settings), torch.no_grad():
+        with group_cost(cost), torch.no_grad():
             logits = network.eval()(codes[:BATCH])
         expected = logits if expected is None else expected
         torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5)
-        jobs[name] = Epoch(network.train(), codes, settings)
+        jobs[name] = Epoch(network.train(), codes, cost)
     return dict(zip(jobs, best_of(repeats, *jobs.values()), strict=True))
 
 
 class Epoch:
     """Trains on all texts once, batch by batch."""
 
-    def __init__(self, network: nn.Module, codes: Ragged, settings: tuple[int, int]) -> None:
-        self.network, self.codes, self.settings = network, codes, settings
+    def __init__(self, network: nn.Module, codes: Ragged, cost: float) -> None:
+        self.network, self.codes, self.group_cost = network, codes, cost
         self.y = torch.arange(len(codes)) % CLASSES
         self.optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
 
     def __call__(self) -> None:
         """One epoch."""
         order = torch.randperm(len(self.codes), generator=torch.Generator().manual_seed(0))
-        with variant(*self.settings):
+        with group_cost(self.group_cost):
             for start in range(0, len(order), BATCH):
                 rows = order[start : start + BATCH]
                 cost = F.cross_entropy(self.network(self.codes[rows]), self.y[rows])
@@ -182,14 +199,13 @@ class Epoch:
 
 
 @contextmanager
-def variant(looked_up: int, together: int) -> Iterator[None]:
-    """Switches parts of the network off, for as long as this lasts."""
-    before = first_layer.LOOKED_UP, charcnn._ROWS_TOGETHER
-    first_layer.LOOKED_UP, charcnn._ROWS_TOGETHER = looked_up, together
+def group_cost(cost: float) -> Iterator[None]:
+    """What a group of texts costs in frames, for as long as this lasts."""
+    before, charcnn._GROUP_COST = charcnn._GROUP_COST, cost
     try:
         yield
     finally:
-        first_layer.LOOKED_UP, charcnn._ROWS_TOGETHER = before
+        charcnn._GROUP_COST = before
 
 
 def rewriting_seconds(texts: list[str], repeats: int) -> dict[str, float]:

@@ -36,6 +36,9 @@ def reproduce_command(
     train: Annotated[
         str | None, typer.Option(help="blogcatalog: percent of the nodes to train on; 20,50,80, or 50 with --quick.")
     ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="ag-news: steps for each seed, at most; by default those of the row.")
+    ] = None,
     keep: Annotated[
         Path | None, typer.Option(help="File for finished seeds; the same command then continues where it stopped.")
     ] = None,
@@ -55,12 +58,15 @@ def reproduce_command(
         "--curve": curve,
         "--plot": plot is not None,
         "--train": train is not None,
+        "--steps": steps is not None,
     }
     for option, is_given in options.items():
         if is_given and option not in experiment.options:
             raise ValueError(f"{option} is not for {table}, which has {', '.join(experiment.options)}; leave it out")
     if quick and seeds is not None:
         raise ValueError(f"--seeds is {seeds} and --quick means 2; leave out one of them")
+    if quick and steps is not None:
+        raise ValueError(f"--steps is {steps} and --quick has its own; leave out one of them")
     row_keys = None if rows is None else [key.strip() for key in rows.split(",")]
     if plot is not None and not curve:
         raise ValueError(f"--plot {plot} has nothing to draw; give --curve as well")
@@ -68,7 +74,7 @@ def reproduce_command(
         from ngm.experiments.plot import check_plot
 
         check_plot(plot)
-    choices = Choices(seeds or experiment.seeds, row_keys, quick, dataset, setting, curve, _shares(train))
+    choices = Choices(seeds or experiment.seeds, row_keys, quick, dataset, setting, curve, _shares(train), steps)
     _run(table, choices, plot, keep, as_json)
 
 

@@ -24,6 +24,7 @@ class Choices:
         setting: A column of the table, or "both".
         curve: Accuracy against the number of labels instead of the table.
         shares: Percent of the nodes to train on.
+        steps: Of the optimizer for each seed, at most; the experiment's own choice where not given.
     """
 
     seeds: int
@@ -33,6 +34,7 @@ class Choices:
     setting: str = "both"
     curve: bool = False
     shares: Sequence[int] | None = None
+    steps: int | None = None
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def _intents(choices: Choices) -> Plan:
 
 
 EXPERIMENTS = {
-    "ag-news": Experiment(_ag_news, 3, ("--curve", "--plot")),
+    "ag-news": Experiment(_ag_news, 3, ("--curve", "--plot", "--steps")),
     "blogcatalog": Experiment(_blogcatalog, 10, ("--train",)),
     "intents": Experiment(_intents, 5, ("--dataset",), intents.DATASETS),
     "pubmed": Experiment(_citations, 10, ("--dataset", "--setting", "--curve", "--plot"), citations.DATASETS),

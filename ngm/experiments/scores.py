@@ -1,7 +1,8 @@
-"""Scores kept as they come: a table that was interrupted goes on where it stopped."""
+"""Scores kept as they come: a table that was interrupted goes on where it stopped, also within a seed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
+from ngm.io.files import remove_folder
 from ngm.io.run_folder import JSON
 
 
@@ -68,6 +70,17 @@ class Scores:
                     "new name"
                 ) from None
 
+    def unfinished(self, key_fields: Mapping[str, JSON]) -> Path | None:
+        """Folder for what a seed has done so far, beside the file; `get` removes it when the score is kept.
+
+        Args:
+            key_fields: As for `get`.
+        """
+        if self.file is None:
+            return None
+        name = hashlib.sha256(_key(key_fields).encode()).hexdigest()[:12]
+        return self.file.with_name(f"{self.file.name}.unfinished") / name
+
     def get(self, key_fields: Mapping[str, JSON], cell: Measurable, seed: int) -> Score:
         """The score that is known of this, or a new one, which is kept.
 
@@ -89,6 +102,9 @@ class Scores:
                 with self.file.open("a", encoding="utf-8") as stream:
                     score = self._cache[key]
                     stream.write(json.dumps({"of": dict(key_fields), "score": vars(score)}) + "\n")
+        folder = self.unfinished(key_fields)
+        if folder is not None and folder.exists():
+            remove_folder(folder)
         return self._cache[key]
 
 

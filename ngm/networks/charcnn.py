@@ -2,24 +2,31 @@
 
 A text that ends early is followed by blanks up to 1,014 positions, and all frames of blanks are alike: one column of
 constants. So the convolutions see each text only as far as it goes, and the frames behind it are filled in with that
-column. The result is that of the padded network; the time is that of the text.
+column. The result is that of the padded network; the time is that of the text. Wide convolutions take fewer products
+than the plain form (`winograd`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm._spelling import nearest
 from ngm.networks.first_layer import FirstLayer
+from ngm.networks.winograd import WinogradFilter, winograd_convolution, winograd_filter
 from ngm.text.characters import ALPHABET, LENGTH
 
 POOL = 3
-_ROWS_TOGETHER = 32  # texts of like length that go through the convolutions at once, at least
+_GROUP_COST = 32.0  # what another group of texts costs beside their characters, in final frames
+_MAX_GROUPS = 8
+_WINOGRAD_FRAMES = 128  # channels from which fewer products pay for the additions that they take
 
 
 @dataclass(frozen=True)
@@ -114,13 +121,14 @@ class CharCNNModule(nn.Module):
         """(b, L) codes -> (b, channels, num_frames) of the last convolution, blanks behind the texts filled in."""
         if not len(codes):
             return self.first.weight.new_zeros(0, self.size.frames, self.num_frames)
-        blank = self.convolve(codes.new_zeros(1, self.size.field))  # (1, channels, 1)
+        filters = self._filters()
+        blank = self.convolve(codes.new_zeros(1, self.size.field), filters)  # (1, channels, 1)
         needed = self._needed(codes)
         order = torch.argsort(needed, stable=True)
         parts = []
-        for rows in _alike(order):
+        for rows in _alike(order, needed):
             count = int(needed[rows[-1]])
-            frames_ = self.convolve(self._cut(codes[rows], count))  # (r, channels, count)
+            frames_ = self.convolve(self._cut(codes[rows], count), filters)  # (r, channels, count)
             padding = blank.expand(len(rows), -1, self.num_frames - count)
             parts.append(torch.cat([frames_, padding], dim=2))
         inverse = torch.empty_like(order)
@@ -138,14 +146,27 @@ class CharCNNModule(nn.Module):
         width = (count - 1) * self.size.stride + self.size.field
         return F.pad(codes[:, :width], (0, max(width - codes.shape[1], 0)))
 
-    def convolve(self, codes: Tensor) -> Tensor:
-        """(r, width) codes -> (r, channels, frames)."""
+    def _filters(self) -> list[WinogradFilter]:
+        """Of the convolutions after the first, where fewer products pay: wide layers on a CPU, no half precision."""
+        weight = self.first.weight
+        if self.size.frames < _WINOGRAD_FRAMES or weight.device.type != "cpu" or torch.is_autocast_enabled("cpu"):
+            return []
+        if weight.dtype not in (torch.float32, torch.float64):
+            return []
+        return [winograd_filter(cast(nn.Conv2d, convolution).weight.squeeze(2)) for convolution in self.convolutions]
+
+    def convolve(self, codes: Tensor, filters: Sequence[WinogradFilter] = ()) -> Tensor:
+        """(r, width) codes -> (r, channels, frames); by plain convolutions where no filters are given."""
         x = self.first(codes)  # (r, channels, 1, positions), channels last in memory
         if self.size.pooled[0]:
             x = F.max_pool2d(x, (1, POOL))
         x = F.relu(x)  # behind the pooling: the same, and a third of the work
-        for convolution, pooled in zip(self.convolutions, self.size.pooled[1:], strict=True):
-            x = convolution(x)
+        for i, (convolution, pooled) in enumerate(zip(self.convolutions, self.size.pooled[1:], strict=True)):
+            if filters:
+                rows = winograd_convolution(x.squeeze(2).transpose(1, 2), filters[i])  # (r, positions, channels)
+                x = (rows + cast(Tensor, convolution.bias))[:, None].permute(0, 3, 1, 2)
+            else:
+                x = convolution(x)
             x = F.relu(F.max_pool2d(x, (1, POOL)) if pooled else x)
         return x.squeeze(2)
 
@@ -162,7 +183,34 @@ class CharCNNModule(nn.Module):
                 nn.init.xavier_normal_(weight)
 
 
-def _alike(order: Tensor) -> Iterator[Tensor]:
-    """Rows in the order of their lengths, in at most four groups of at least 32."""
-    groups = min(4, max(len(order) // _ROWS_TOGETHER, 1))
-    yield from order.tensor_split(groups)
+def _alike(order: Tensor, needed: Tensor) -> Iterator[Tensor]:
+    """Rows in the order of their lengths, in up to eight groups.
+
+    A text is seen as far as the longest of its group goes, and a group costs something by itself; the groups are those
+    of least cost, by dynamic programming over the lengths.
+
+    Args:
+        order: (b,) rows, the shortest first.
+        needed: (b,) final frames of each row.
+    """
+    frames, counts = np.unique(needed.cpu().numpy(), return_counts=True)  # (m,)
+    ends = np.concatenate([[0], counts.cumsum()])  # (m + 1,)
+    cost = (ends[None, 1:] - ends[:-1, None]) * frames + _GROUP_COST  # (m, m): a group of lengths from i to j
+    cost = np.where(np.tri(len(frames), k=-1, dtype=bool), np.inf, cost)
+    best = np.concatenate([[0.0], np.full(len(frames), np.inf)])  # of all texts up to a length, in so many groups
+    lowest, cuts, begins = np.inf, [len(frames)], []
+    for _ in range(min(_MAX_GROUPS, len(frames))):
+        total = best[:-1, None] + cost
+        begins.append(total.argmin(axis=0))
+        best = np.concatenate([[np.inf], total.min(axis=0)])
+        if best[-1] < lowest:
+            lowest, cuts = best[-1], _cuts(begins)
+    yield from order.tensor_split(tuple(int(ends[cut]) for cut in cuts[1:-1]))
+
+
+def _cuts(begins: Sequence[NDArray[np.int64]]) -> list[int]:
+    """Where groups begin, and the end: followed back from the last length, a group at a time."""
+    cuts = [len(begins[-1])]
+    for begin in reversed(begins):
+        cuts.insert(0, int(begin[cuts[0] - 1]))
+    return cuts

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from ngm.datasets import ag_news as ag_news_data
 from ngm.experiments.ag_news import methods as articles
@@ -117,7 +118,7 @@ def test_finished_seeds_are_kept_and_not_run_again(
     calls = []
 
     def counted(
-        articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
+        articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int, folder: Path | None
     ) -> Mapping[str, float]:
         calls.append((method.name, labels, seed))
         return {"accuracy": 0.5, "validation": 0.5, "seconds": 1.0, "steps": 2.0}
@@ -134,9 +135,42 @@ def test_finished_seeds_are_kept_and_not_run_again(
     assert [row.labels for row in table.rows if row.metric == "accuracy"] == [8, 72, 8, 72]
 
 
-def test_the_small_network_is_trained_once() -> None:
-    assert ag_news.count(["small", "tiny"], 3, quick=False) == 4
-    assert ag_news.count(None, 3, quick=False) == 2 + 3 * (len(ag_news.METHODS) - 2)
+def test_the_large_network_is_trained_once_and_only_where_it_is_named() -> None:
+    assert ag_news.count(["large", "tiny"], 3, quick=False) == 4
+    assert ag_news.count(None, 3, quick=False) == 3 * (len(ag_news.METHODS) - 2)
+
+
+def test_a_stopped_seed_goes_on_from_its_last_epoch_to_the_same_score(
+    made_up: Articles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, evaluated = tmp_path / "kept.jsonl", []
+    accuracy = Articles.accuracy
+
+    def interrupted(self: Articles, network: nn.Module, ids: articles.Ids) -> float:
+        evaluated.append(len(ids))
+        if len(evaluated) == 3:
+            raise KeyboardInterrupt
+        return accuracy(self, network, ids)
+
+    whole = ag_news.run(["tiny"], seeds=1, steps=8)
+    monkeypatch.setattr(Articles, "accuracy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ag_news.run(["tiny"], seeds=1, steps=8, scores=Scores(keep))
+    assert not keep.exists()  # no score of half a training
+    assert len(list(tmp_path.glob("kept.jsonl.unfinished/*/checkpoint/state.safetensors"))) == 1
+    parts = ag_news.run(["tiny"], seeds=1, steps=8, scores=Scores(keep))
+    assert evaluated == [8] * 3 + [8, 20]  # two epochs, the third stopped; the third again, and test articles
+    assert not list(tmp_path.glob("kept.jsonl.unfinished/*"))
+    for metric in ("accuracy", "validation", "steps"):
+        first, second = ([row.mean for row in table.rows if row.metric == metric] for table in (whole, parts))
+        assert first == second
+
+
+def test_steps_of_the_command_replace_those_of_the_rows_and_are_told(made_up: Articles) -> None:
+    ag_news.METHODS["tiny"] = replace(ag_news.METHODS["tiny"], epoch_steps=1)
+    table = ag_news.run(["tiny"], seeds=1, steps=3)
+    assert "steps of 128 articles at most, in whole epochs: tiny CNN 3;" in table.notes[2]
+    assert 1 <= next(row.mean for row in table.rows if row.metric == "steps") <= 3
 
 
 def test_a_row_that_needs_a_thesaurus_is_left_out_where_there_is_none(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ngm.networks import charcnn, first_layer
+from ngm.networks import charcnn
 from ngm.networks.charcnn import SIZES, CharCNNModule
 from ngm.networks.first_layer import FirstLayer
 from ngm.networks.tap import tap
@@ -48,6 +50,9 @@ def gradients(network: nn.Module, logits: Tensor) -> list[Tensor]:
 def test_texts_seen_only_as_far_as_they_go_give_the_outputs_of_the_padded_network(size: str, longest: int) -> None:
     with seeded(0):
         network = CharCNNModule(4, size).double().eval()
+        if size == "small":  # at 0, blanks are at the kink of ReLU, and rounding would decide on their gradient
+            for name, parameter in network.named_parameters():
+                parameter.data += 0.1 * torch.randn_like(parameter) * name.endswith("bias")
     codes = some_codes(9 if size == "small" else 150, longest)
     ours, theirs = network(codes), padded(network, codes)
     assert torch.allclose(ours, theirs, rtol=0, atol=1e-10)
@@ -71,7 +76,7 @@ def test_a_text_gets_the_same_logits_in_any_company_and_with_any_padding() -> No
         assert torch.allclose(network(F.pad(codes[i : i + 1], (0, 514))), together[i : i + 1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("frames", [8, first_layer.LOOKED_UP + 1])
+@pytest.mark.parametrize("frames", [8, 65])
 def test_the_first_layer_is_a_convolution_over_one_hot_columns(frames: int) -> None:
     layer = FirstLayer(70, frames, 7).double()
     generator = torch.Generator().manual_seed(1)
@@ -176,6 +181,35 @@ def test_what_cannot_be_read_is_refused(make: object, message: str) -> None:
         make()  # type: ignore[operator]
 
 
-def test_texts_of_like_length_go_together_in_up_to_four_groups() -> None:
-    groups = [[len(part) for part in charcnn._alike(torch.arange(count))] for count in (5, 64, 130)]
-    assert groups == [[5], [32, 32], [33, 33, 32, 32]]
+@pytest.mark.parametrize("cost", [0.0, 3.0, 20.0, 1e9])
+def test_groups_of_like_length_have_the_least_cost_of_all_cuts(cost: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charcnn, "_GROUP_COST", cost)
+    generator = torch.Generator().manual_seed(0)
+    needed = torch.randint(1, 7, (20,), generator=generator)
+    order = torch.argsort(needed, stable=True)
+
+    def total(groups: list[Tensor]) -> float:
+        return sum(len(group) * int(needed[group].max()) + cost for group in groups)
+
+    groups = list(charcnn._alike(order, needed))
+    assert torch.equal(torch.cat(groups), order)
+    places = [i for i in range(1, 20) if needed[order[i]] > needed[order[i - 1]]]
+    every = [cut for count in range(len(places) + 1) for cut in combinations(places, count)]
+    assert total(groups) == min(total(list(order.tensor_split(cut))) for cut in every)
+
+
+def test_there_are_eight_groups_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charcnn, "_GROUP_COST", 0.0)
+    assert [len(group) for group in charcnn._alike(torch.arange(16), torch.arange(1, 17))] == [2] * 8
+    assert [len(group) for group in charcnn._alike(torch.arange(3), torch.ones(3).long())] == [3]
+
+
+def test_wide_layers_take_fewer_products_unless_in_half_precision() -> None:
+    with torch.device("meta"):
+        assert CharCNNModule(4, "small")._filters() == []
+    small = CharCNNModule(4, "small")
+    assert [len(filter_.pieces) for filter_ in small._filters()] == [2, 1, 1, 1, 1]
+    with torch.autocast("cpu", torch.bfloat16):
+        assert small._filters() == []
+    assert small.bfloat16()._filters() == []
+    assert CharCNNModule(4, "tiny")._filters() == []

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ngm.build import knn_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, Progress
 from ngm.graph import Graph
+from ngm.io.run_folder import Run
 from ngm.metrics import accuracy
 from ngm.networks.charcnn import CharCNNModule
 from ngm.objective import NGMLoss
@@ -53,8 +54,9 @@ class AgNewsMethod:
         thesaurus: Whether synonyms are drawn while training.
         shuffled: Whether the graph's nodes are permuted: a control, which keeps degrees and nothing else.
         learning_rate: Of Adam.
-        bfloat16: For the large networks, which it makes twice as fast here.
         steps: At most; where texts are cut the network goes on learning for longer.
+        epoch_steps: After which an epoch ends: validation articles are scored, and a checkpoint is written; all
+            batches where None.
         published: The paper's accuracy.
     """
 
@@ -66,8 +68,8 @@ class AgNewsMethod:
     thesaurus: bool = False
     shuffled: bool = False
     learning_rate: float = 2e-3
-    bfloat16: bool = False
     steps: int = 3000
+    epoch_steps: int | None = None
     published: float | None = None
 
 
@@ -156,7 +158,7 @@ class Articles:
 
 
 def fitted(
-    articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int
+    articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int, folder: Path | None = None
 ) -> tuple[nn.Module, History, int]:
     """Trains a method's network.
 
@@ -166,13 +168,18 @@ def fitted(
         labels: How many articles are labelled; all where None.
         seed: Draws labels, initial weights, batches, synonyms and cuts.
         steps: At most.
+        folder: For a checkpoint after each epoch, from which a stopped training goes on to the same bits.
 
     Returns:
         (network with the weights that were best on validation articles, what happened, steps in an epoch).
     """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     with seeded(seed):
         network = CharCNNModule(len(articles.data.classes), method.size)
     loader, loss = _loader_and_loss(articles, method, articles.training_labels(labels, seed), seed)
+
+    length = min(len(loader), method.epoch_steps or len(loader))
 
     def evaluate(network: nn.Module) -> Epoch:
         return {"accuracy": articles.accuracy(network, articles.validation)}
@@ -181,20 +188,26 @@ def fitted(
         network,
         loader,
         loss,
-        epochs=-(-steps // len(loader)),
+        epochs=-(-steps // length),
+        max_steps=length,
         seed=seed,
         learning_rate=method.learning_rate,
-        bfloat16=method.bfloat16,
         evaluate=evaluate,
-        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // len(loader))),
+        patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // length)),
         ema_decay=AVERAGE,
+        run=None if folder is None else Run(folder),
+        resume=folder is not None,
     )
-    return network, history, len(loader)
+    if history.stopped == "interrupted":
+        raise KeyboardInterrupt  # no score of an unfinished training
+    return network, history, length
 
 
-def scores(articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int) -> Mapping[str, float]:
+def scores(
+    articles: Articles, method: AgNewsMethod, labels: int | None, seed: int, steps: int, folder: Path | None = None
+) -> Mapping[str, float]:
     """Test accuracy first; then that on validation, and seconds and steps up to the epoch that was kept."""
-    network, history, length = fitted(articles, method, labels, seed, steps)
+    network, history, length = fitted(articles, method, labels, seed, steps, folder)
     epochs_used = history.epochs[: history.best_epoch + 1]
     return {
         "accuracy": articles.accuracy(network, articles.data.test),
