@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.graph import Graph
-from ngm.recipes.calibration import class_factors, powered, rescaled, teacher_power
+from ngm.recipes.calibration import SAMPLED, class_factors, powered, rescaled, teacher_power
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask, Targets
-from ngm.recipes.node_views import Floats, NodeViews
+from ngm.recipes.node_set import NodeSet
+from ngm.recipes.node_views import Floats, NodeViews, Operators
 from ngm.recipes.teachers import Prediction, predict_all
 
 PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
@@ -26,7 +26,6 @@ INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
 _STEPS = 200
-_EDGES_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -95,20 +94,24 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
     """
-    fold = label_folds(None if targets.multilabel else targets.values.argmax(axis=1), labeled, seed)
+    nodes = views.nodes
+    fold = _dealt_folds(targets, labeled, seed, nodes)
     held_out = fold >= 0
-    predictions, unseen = out_of_fold(lambda seen: predict_all(views, targets, seen), labeled, fold)
-    assortativity = [graph_assortativity(predictions, operators.graph) for operators in views.operators]
+    num_folds = nodes.largest(int(fold.max(initial=-1))) + 1
+    predictions, unseen = out_of_fold(lambda seen: predict_all(views, targets, seen), labeled, fold, num_folds)
+    assortativity = [graph_assortativity(predictions, operators) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
+    known = replace(known, values=nodes.gather(known.values, held_out), weight=None)
+    unseen = [nodes.gather(proba, held_out) for proba in unseen]
     for i, prediction in enumerate(predictions):
-        power = teacher_power(prediction.values, unseen[i], known)
+        power = teacher_power(nodes.sample(prediction.values, SAMPLED), unseen[i], known)
         predictions[i] = replace(prediction, values=powered(prediction.values, power, targets.multilabel))
         unseen[i] = powered(unseen[i], power, targets.multilabel)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
     blend, unseen_blend = mixed([p.values for p in predictions], weights), mixed(unseen, weights)
     if targets.class_prior is not None:
-        factors = class_factors(blend, targets.class_prior)
+        factors = class_factors(nodes.sample(blend, SAMPLED), targets.class_prior)
         blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
     soft_labels = powered(blend, SHARPNESS, targets.multilabel)
     soft_labels[labeled] = targets.values[labeled]
@@ -120,14 +123,26 @@ def stack_teachers(views: NodeViews, targets: Targets, labeled: Mask, seed: int)
         dict(zip(names, weights.tolist(), strict=True)),
         {name: known.score(proba) for name, proba in zip(names, unseen, strict=True)},
         known.score(unseen_blend),
-        int(held_out.sum()),
+        len(known.values),
         assortativity,
     )
     return Stack(soft_labels, report)
 
 
+def _dealt_folds(targets: Targets, labeled: Mask, seed: int, nodes: NodeSet) -> NDArray[np.int64]:
+    """(n,) fold in which each label is held out, -1 where never; dealt to the labels of all processes together."""
+    label = targets.values[labeled].argmax(axis=1)
+    of_all = nodes.gather(label, labeled)
+    dealt = label_folds(
+        None if targets.multilabel else of_all, np.ones(len(of_all), dtype=bool), seed, num_nodes=nodes.count
+    )
+    fold = np.full(len(labeled), -1)
+    fold[labeled] = nodes.scatter(dealt, labeled)
+    return fold
+
+
 def out_of_fold(
-    predict: Callable[[Mask], Iterable[Prediction]], labeled: Mask, fold: NDArray[np.int64]
+    predict: Callable[[Mask], Iterable[Prediction]], labeled: Mask, fold: NDArray[np.int64], num_folds: int
 ) -> tuple[list[Prediction], list[Floats]]:
     """What teachers say when they have seen all labels, and of each label held out when they have not seen it.
 
@@ -135,13 +150,14 @@ def out_of_fold(
         predict: (n,) mask of labels -> what each teacher that learned from them says of all nodes.
         labeled: (n,) mask of all labels.
         fold: (n,) fold in which each is held out, -1 where never.
+        num_folds: How many there are.
 
     Returns:
         (predictions of the teachers, of each (k, C) for the k labels held out, in the order of their nodes).
     """
     predictions, held_out = list(predict(labeled)), fold >= 0
     unseen = [np.zeros_like(prediction.values[held_out]) for prediction in predictions]
-    for i in range(int(fold.max(initial=-1)) + 1):
+    for i in range(num_folds):
         for rows, found in zip(unseen, predict(labeled & (fold != i)), strict=True):
             rows[fold[held_out] == i] = found.values[fold == i]
     return predictions, unseen
@@ -171,36 +187,10 @@ def _normalized(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-def prediction_assortativity(graph: Graph, proba: Floats) -> float:
-    """Weighted correlation of the two ends' predictions over the edges: 1 if they are always alike, 0 if by chance.
-
-    It is 1 where predictions do not differ at all, since they then say nothing about the graph.
-
-    Args:
-        graph: Over the n nodes.
-        proba: (n, C) predictions from x alone.
-    """
-    u, v = graph.edges.numpy().T
-    weight = graph.weight.numpy().astype(np.float64)
-    degree = np.bincount(u, weight, graph.num_nodes) + np.bincount(v, weight, graph.num_nodes)
-    total = degree.sum()
-    if total == 0:
-        return 0.0
-    centered = proba - (degree @ proba) / total
-    variance = float(degree @ np.square(centered).sum(axis=1)) / total
-    if variance < 1e-9:
-        return 1.0
-    together = 0.0
-    for start in range(0, len(u), _EDGES_AT_ONCE):  # rows of both ends of all edges would be many times the graph
-        at = slice(start, start + _EDGES_AT_ONCE)
-        together += float(weight[at] @ np.einsum("ec,ec->e", centered[u[at]], centered[v[at]])) / (total / 2)
-    return float(together / variance)
-
-
-def graph_assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
+def graph_assortativity(predictions: Sequence[Prediction], graph: Operators) -> float:
     """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
     alone = (prediction.values for prediction in predictions if prediction.graph is None)
-    return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
+    return max((graph.assortativity(proba) for proba in alone), default=1.0)
 
 
 def simplex_weights(likelihoods: Sequence[NDArray[np.floating]], prior: NDArray[np.float64]) -> NDArray[np.float64]:

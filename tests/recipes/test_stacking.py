@@ -7,9 +7,10 @@ import pytest
 
 from ngm import Graph
 from ngm.recipes import stacking
+from ngm.recipes.assortativity import prediction_assortativity
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.node_views import NodeViews
-from ngm.recipes.stacking import prediction_assortativity, prior_weights, simplex_weights
+from ngm.recipes.stacking import prior_weights, simplex_weights
 from ngm.recipes.teachers import Prediction
 from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, views
 
