@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ngm.io.tables import Table, read_table
     from ngm.objective import Cost, NGMLoss, Regularizer
     from ngm.partition.local_part import Partition, open_partition
+    from ngm.partition.part_propagation import propagate_parts
     from ngm.partition.writing import partition_graph
     from ngm.propagation.label_propagation import LabelPropagation
     from ngm.recipes.optimizer import Optimizer
@@ -64,6 +65,7 @@ __all__ = [
     "open_graph",
     "open_partition",
     "partition_graph",
+    "propagate_parts",
     "read_graph",
     "read_table",
     "save_graph",
@@ -103,6 +105,7 @@ _HOMES = {  # the same as above, for Python itself
     "open_graph": "ngm.io.graph_data",
     "open_partition": "ngm.partition.local_part",
     "partition_graph": "ngm.partition.writing",
+    "propagate_parts": "ngm.partition.part_propagation",
     "read_graph": "ngm.io.graph_data",
     "read_table": "ngm.io.tables",
     "save_graph": "ngm.io.graph_data",

@@ -269,6 +269,14 @@ def sum_over_ranks(values: Tensor) -> Tensor:
     return values
 
 
+def max_over_ranks(values: Tensor) -> Tensor:
+    """The element-wise maximum of `values` over all ranks."""
+    if rank_and_world()[1] > 1:
+        values = values.clone()
+        _collective(lambda: dist.all_reduce(values, dist.ReduceOp.MAX))
+    return values
+
+
 def gather_rows(values: Tensor) -> Tensor:
     """The rows that the ranks have, those of rank 0 first, on every rank; ranks may have different numbers of rows."""
     _, world = rank_and_world()
@@ -299,6 +307,14 @@ def exchange_rows(values: Tensor, send: Sequence[int], receive: Sequence[int]) -
     rows = values.contiguous()
     _collective(lambda: dist.all_to_all_single(received, rows, list(receive), list(send)))
     return received
+
+
+def rows_to_first(values: Tensor) -> Tensor:
+    """The rows that the ranks have, those of rank 0 first, on rank 0; none on the others."""
+    rank, world = rank_and_world()
+    counts = gather_rows(torch.tensor([len(values)])).tolist()
+    nothing = [0] * world
+    return exchange_rows(values, [len(values), *nothing[1:]], counts if rank == 0 else nothing)
 
 
 def json_from_first(values: Mapping[str, Value]) -> Mapping[str, Value]:

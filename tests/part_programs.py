@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from ngm import EdgeLoader, NGMClassifier, NGMLoss, NGMRegressor, Partition, open_partition, partition_graph
+from ngm.cli import main
 from ngm.distributed import process_group, rank_and_world, sum_over_ranks
 from ngm.estimators.base import NGMEstimator
 from ngm.partition.part_loader import PartLoader
 from ngm.training import Epoch
+from ngm.workflow import part_prediction, predict
 from tests.conftest import make_problem
 
 TASKS = ("classes", "labels", "numbers")
@@ -42,7 +47,10 @@ def write_parts(folder: Path, parts: int = 4) -> None:
     for task in TASKS:
         kind: Literal["classes", "numbers"] = "numbers" if task == "numbers" else "classes"
         y, weight = targets(task), SAMPLE_WEIGHT
-        partition_graph(folder / task, problem.graph, problem.x, y, parts=parts, task=kind, sample_weight=weight)
+        ids = [f"node {i}" for i in range(len(y))] if task == "classes" else None
+        partition_graph(
+            folder / task, problem.graph, problem.x, y, parts=parts, task=kind, sample_weight=weight, ids=ids
+        )
 
 
 def model(task: str, epochs: int = 4, batch_size: int = 1000) -> NGMEstimator:
@@ -60,10 +68,15 @@ def model(task: str, epochs: int = 4, batch_size: int = 1000) -> NGMEstimator:
     )
 
 
-def fitted(task: str) -> NGMEstimator:
+def fitted(task: str, epochs: int = 4) -> NGMEstimator:
     """Trained on the whole graph by one process."""
     problem = make_problem()
-    return model(task).fit(problem.x, targets(task), graph=problem.graph, sample_weight=SAMPLE_WEIGHT)
+    return model(task, epochs).fit(problem.x, targets(task), graph=problem.graph, sample_weight=SAMPLE_WEIGHT)
+
+
+def learned_alone() -> dict[str, NDArray[np.floating]]:
+    """What one process learns of each task on the whole graph."""
+    return {f"{task} {name}": value for task in TASKS for name, value in learned(fitted(task)).items()}
 
 
 def learned(estimator: NGMEstimator) -> dict[str, NDArray[np.floating]]:
@@ -148,3 +161,34 @@ def killed(folder: Path) -> None:
     found = {"resumed": learned(trained), "whole": learned(whole)}
     for name, arrays in found.items():
         np.savez(folder / f"{name}{os.environ['RANK']}.npz", **arrays)
+
+
+def killed_command(folder: Path) -> None:
+    """`ngm train` on parts; at the first attempt rank 1 dies once three epochs are done."""
+    history = folder / "run" / "history.jsonl"
+
+    def die() -> None:
+        while not (history.exists() and history.read_text(encoding="utf-8").count("\n") > 2):
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
+        threading.Thread(target=die, daemon=True).start()
+    words = ["train", str(folder / "classes"), "--recipe", "paper", "--epochs", "40", "--hidden", "4"]
+    sys.argv = ["ngm", *words, "--batch-size", "60", "--negatives", "0", "--no-report", "--resume"]
+    sys.argv += ["-o", str(folder / "run")]
+    try:
+        main()
+    except SystemExit as ended:
+        sys.stderr.flush()
+        if ended.code:
+            os._exit(int(ended.code))
+
+
+def predictions(folder: Path) -> None:
+    """Predicts the nodes of every task, in batches and windows of a few nodes; files of each number of ranks."""
+    part_prediction.BATCH_SIZE, part_prediction.WINDOW = 3, 7
+    with process_group() as (_, world):
+        for task in TASKS:
+            for kind in ("csv", "parquet"):
+                predict(folder / f"run of {task}", folder / task, folder / f"{task}{world}.{kind}")

@@ -85,15 +85,20 @@ for environment in {environments!r}:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-left, codes = set(children), []
+left, codes, until = set(children), [], None
 while left:  # as torchrun does, end the others when one ends badly
-    child, status = os.wait()
-    left.discard(child)
-    codes.append(os.waitstatus_to_exitcode(status))
-    if codes[-1]:
-        time.sleep(0.1)
+    child, status = os.waitpid(-1, 0 if until is None else os.WNOHANG)
+    if child:
+        left.discard(child)
+        codes.append(os.waitstatus_to_exitcode(status))
+        if codes[-1] and until is None:
+            until = time.monotonic() + {patience}
+    elif time.monotonic() > until:
+        until = float("inf")
         for other in left:
             os.kill(other, 15)
+    else:
+        time.sleep(0.01)
 print(*codes, file=sys.stderr)
 sys.exit(int(any(codes)))
 """
@@ -105,6 +110,7 @@ def run_ranks(
     world: int,
     ranks: tuple[str, str] = ("RANK", "WORLD_SIZE"),
     more: Mapping[str, str] | None = None,
+    patience: float = 0.1,
 ) -> Ended:
     """Runs code in so many forked processes that find each other through the environment; how they ended.
 
@@ -114,10 +120,11 @@ def run_ranks(
         world: How many.
         ranks: The names of the variables with their rank and number.
         more: Of the environment.
+        patience: Seconds that the others have to end by themselves once one has ended badly.
     """
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), ranks[1]: str(world), **(more or {})}
     environments = [shared | {ranks[0]: str(rank)} for rank in range(world)]
-    script = RANKS.format(environments=environments, code=code)
+    script = RANKS.format(environments=environments, code=code, patience=patience)
     return server.run(Job((), str(ROOT), script=script))
 
 

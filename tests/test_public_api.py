@@ -62,6 +62,7 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "read_table": {"source": REQUIRED, "delimiter": None, "header": None},
     "partition_graph": {"folder": REQUIRED, "graph": REQUIRED, "x": REQUIRED, "y": REQUIRED, "parts": REQUIRED},
     "open_partition": {"folder": REQUIRED},
+    "propagate_parts": {"partition": REQUIRED, "settings": None},
     "NGMClassifier.fit_parts": {"self": REQUIRED, "partition": REQUIRED},
     "save_graph": {"folder": REQUIRED, "graph": REQUIRED, "nodes": None},
     "diagnose": {"graph": REQUIRED, "y": REQUIRED, "x": None},

@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests import part_programs
 from tests.benchmark_modules import Forked
 from tests.commands import runner
 from tests.rank_programs import Faulty, classifier, fit, many_fits
@@ -98,17 +99,18 @@ def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
+def on_host(hosts: list[tuple[str, str, str]], i: int) -> tuple[dict[str, str], list[str]]:
+    """(environment, what goes before the command) of rank i on host i."""
+    meeting = {"MASTER_ADDR": hosts[0][2], "MASTER_PORT": "29500", "WORLD_SIZE": "2"}  # what torchrun would set
+    return {**meeting, "RANK": str(i), "GLOO_SOCKET_IFNAME": hosts[i][1]}, ["ip", "netns", "exec", hosts[i][0]]
+
+
 def test_two_hosts_train_the_network_that_one_trains(hosts: list[tuple[str, str, str]], tmp_path: Path) -> None:
     fit(classifier(epochs=3), tmp_path / "a" / "resumed")  # a checkpoint on the first host; the second has none
     (tmp_path / "b").mkdir()
-    meeting = {"MASTER_ADDR": hosts[0][2], "MASTER_PORT": "29500", "WORLD_SIZE": "2"}  # what torchrun would set
-
-    def on(i: int) -> tuple[dict[str, str], list[str]]:
-        return {**meeting, "RANK": str(i), "GLOO_SOCKET_IFNAME": hosts[i][1]}, ["ip", "netns", "exec", hosts[i][0]]
-
     with (
-        started(program("fits", tmp_path / "a"), *on(0), output=subprocess.PIPE) as first,
-        started(program("fits", tmp_path / "b"), *on(1), output=subprocess.PIPE) as second,
+        started(program("fits", tmp_path / "a"), *on_host(hosts, 0), output=subprocess.PIPE) as first,
+        started(program("fits", tmp_path / "b"), *on_host(hosts, 1), output=subprocess.PIPE) as second,
     ):
         succeed([first, second])
     alone = many_fits() | {"resumed": fit(classifier())}
@@ -118,3 +120,26 @@ def test_two_hosts_train_the_network_that_one_trains(hosts: list[tuple[str, str,
         found = np.load(path)
         for name, expected in alone.items():
             np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=f"{name}, {path.name}")
+
+
+def test_two_hosts_with_their_own_parts_alone_learn_what_one_learns_from_the_graph(
+    hosts: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    for i, end in enumerate("ab"):
+        part_programs.write_parts(tmp_path / end)
+        for part in (tmp_path / end).glob("*/part-*"):
+            if int(part.name.removeprefix("part-")) % 2 != i:
+                shutil.rmtree(part)
+    code = [in_ranks("train_and_measure", tmp_path / end, "part_programs") for end in "ab"]
+    with (
+        started(["-c", code[0]], *on_host(hosts, 0), output=subprocess.PIPE) as first,
+        started(["-c", code[1]], *on_host(hosts, 1), output=subprocess.PIPE) as second,
+    ):
+        succeed([first, second])
+    alone = part_programs.learned_alone()
+    for i, end in enumerate("ab"):
+        found = np.load(tmp_path / end / f"rank{i}.npz")
+        for name, expected in alone.items():
+            np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-5, err_msg=f"{name}, rank {i}")
+    assert (tmp_path / "a" / "run of classes" / "weights.safetensors").exists()
+    assert not (tmp_path / "b" / "run of classes").exists()

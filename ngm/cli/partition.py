@@ -56,7 +56,7 @@ def partition_command(given: Mapping[str, object]) -> None:
 
     Example:  ngm partition graph/ --columns vector --parts 8 -o parts/
 
-    Example:  torchrun --nproc-per-node 2 -m ngm train parts/ --recipe paper -o run/
+    Example:  torchrun --nproc-per-node 2 -m ngm train parts/ -o run/
     """
     parts, method, as_json = given["parts"], str(given["method"]), bool(given["as_json"])
     options = TrainOptions(**{f.name: given.get(f.name) for f in fields(TrainOptions)})  # type: ignore[arg-type]
@@ -102,7 +102,8 @@ def _show(result: PartitionResult) -> None:
     for note in result.notes:
         err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
     folder = escape(str(made.folder))
-    next_ = f"next: torchrun --nproc-per-node 2 -m ngm train {folder} --recipe paper"
+    recipe = " --recipe paper" if header.task["task"] == "numbers" else ""
+    next_ = f"next: torchrun --nproc-per-node 2 -m ngm train {folder}{recipe}"
     out.print(f"Parts: {folder}   ({next_})", highlight=False, soft_wrap=True)
 
 

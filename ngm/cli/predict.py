@@ -13,7 +13,7 @@ from rich.markup import escape
 from ngm.cli.terminal import AsJson, Debug, Delimiter, Header, Step, app, bar, err, out, print_json
 
 if TYPE_CHECKING:
-    from ngm.workflow.prediction import PredictResult
+    from ngm.workflow.prediction_result import PredictResult
 
 _LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 
@@ -22,7 +22,10 @@ _LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 def predict_command(
     folder: Annotated[Path, typer.Argument(help="Run folder, from ngm train or NGMClassifier.save.")],
     source: Annotated[
-        str, typer.Argument(help="A table: CSV, TSV, Parquet, JSON lines, a DuckDB query; or a graph folder.")
+        str,
+        typer.Argument(
+            help="A table: CSV, TSV, Parquet, JSON lines, a DuckDB query; a graph folder; or parts from ngm partition."
+        ),
     ],
     text: Annotated[
         str | None, typer.Option(help="Column of texts; several as title,body.", show_default="as in ngm train")
@@ -53,21 +56,23 @@ def predict_command(
     Rows are read as they were in training, piece by piece: a table may be larger
     than memory. The network predicts without the graph. A run whose only input
     is the graph takes a table of links: a new node and a node of the
-    training graph in each row.
+    training graph in each row. On a graph in parts, each of several processes
+    predicts the nodes of its own parts, and the first one writes the file.
 
     Example:  ngm predict run/ new.csv -o classes.csv
 
     Example:  ngm predict run/ new.parquet --id key --all -o classes.parquet
     """
-    from ngm.workflow.prediction import PredictOptions, predict_with  # load torch; help and mistakes do without
+    from ngm.distributed import process_group
+    from ngm.workflow.prediction import predict_with  # load torch; help and mistakes do without
+    from ngm.workflow.prediction_result import PredictOptions
 
     options = PredictOptions(text, id_column, label, header, delimiter, all_classes, top, spreadsheet_safe)
-    with _RowProgress(quiet=as_json) as progress:
-        result = predict_with(folder, source, output, options, progress)
-    if as_json:
-        print_json(dict(result.summary))
-    else:
-        _show(result)
+    with process_group() as (rank, _):
+        with _RowProgress(quiet=as_json or rank > 0) as progress:
+            result = predict_with(folder, source, output, options, progress)
+        if rank == 0:
+            print_json(dict(result.summary)) if as_json else _show(result)
 
 
 def _show(result: PredictResult) -> None:

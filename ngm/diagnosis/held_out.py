@@ -129,7 +129,7 @@ class _Spreader:
     ) -> NDArray[np.float32]:
         """(n, C) of Eq. 2; `prior` is (C,) or (n, C)."""
         equation = system(self.weight, labeled, self.reached(labeled), MU1, mu3)
-        anchor, start = equation.anchor_and_start(values, prior)
+        anchor, start = equation.pulls.anchor_and_start(values, prior)
         solution = solve(equation.shares, anchor, start, solver="conjugate_gradient", tolerance=_TOLERANCE)
         result: NDArray[np.float32] = solution.values.clamp_(0, 1).numpy()
         return result

@@ -100,9 +100,10 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         resume: bool = False,
         overwrite: bool = False,
     ) -> NGMEstimator:
-        """Trains on a graph in parts, with recipe "paper": each process of several on its own parts.
+        """Trains on a graph in parts: each process of several on its own parts.
 
-        The objective is that of `fit` on the whole graph. The graph is not screened.
+        The objective is that of `fit` on the whole graph. With recipe "auto" those teachers label the nodes that need
+        not compare all of them with each other; recipe "paper" does not screen the graph.
 
         Args:
             partition: What `ngm.partition_graph` or `ngm partition` wrote; of its parts, a process opens its own.

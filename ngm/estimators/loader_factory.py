@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
+from torch import Tensor
 
 from ngm.objective import NGMLoss
 from ngm.partition.part_loader import PartLoader
@@ -37,6 +40,7 @@ def make_loader(
     """
     count, targets, size = len(problem.graphs), problem.task.scaled(problem.targets), settings.batch_size
     if problem.part is not None:
+        weight = cast("Tensor | None", problem.sample_weight)  # of soft labels
         return PartLoader(
             rows,
             targets,
@@ -44,7 +48,7 @@ def make_loader(
             batch_size=size,
             world=world,
             labeled=problem.labeled,
-            sample_weight=problem.part.sample_weight,
+            sample_weight=problem.part.sample_weight if weight is None else weight,
             seed=parameters.seed,
             kinds=loss.kinds,
             negatives=loss.negatives,

@@ -14,6 +14,7 @@ from ngm.distributed import gather_rows
 from ngm.estimators.checks import check_settings
 from ngm.estimators.validation import automatic_share, chosen_rows, is_pair
 from ngm.partition.local_part import LocalPart
+from ngm.recipes.node_views import MAX_COLUMNS
 from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.problem import HeldOut, Problem
 from ngm.recipes.settings import Settings
@@ -38,11 +39,7 @@ def check_parts(parameters: Parameters, settings: Settings, part: LocalPart, tas
     if numbers != (task == "numbers"):
         kind, other = ("numbers", "NGMRegressor") if numbers else ("classes", "NGMClassifier")
         raise ValueError(f"the partition has {kind} to learn; use {other}, or partition the graph again")
-    if settings.recipe != "paper":
-        raise ValueError(
-            f"recipe is {settings.recipe!r}, whose teachers need the whole graph in one process; set recipe='paper' "
-            "(--recipe paper) to train on parts, or train on the graph itself"
-        )
+    _check_teachers(settings, part, numbers)
     if network_specification(parameters).reads_texts:
         raise ValueError(
             f"network {network_specification(parameters).name!r} reads texts, and parts have rows of numbers; use "
@@ -52,6 +49,19 @@ def check_parts(parameters: Parameters, settings: Settings, part: LocalPart, tas
         raise ValueError(f"sampling is {parameters.sampling!r}; on parts it can be 'plain' alone")
     if is_pair(parameters.validation):
         raise ValueError("validation is a pair (x, y); on parts give a share, ids of labelled nodes, or None")
+
+
+def _check_teachers(settings: Settings, part: LocalPart, numbers: bool) -> None:
+    """Refuses recipes whose teachers cannot label the nodes of parts."""
+    remedy = "set recipe='paper' (--recipe paper) to train on parts, or train on the graph itself"
+    if settings.recipe == "strong" or (settings.recipe == "auto" and numbers):
+        what = "whose teachers of numbers need" if numbers else "whose teachers need"
+        raise ValueError(f"recipe is {settings.recipe!r}, {what} the whole graph in one process; {remedy}")
+    if settings.recipe == "auto" and part.header.width > MAX_COLUMNS:
+        raise ValueError(
+            f"recipe is 'auto', whose teachers take at most {MAX_COLUMNS:,} columns on parts, and x has "
+            f"{part.header.width:,}; {remedy}"
+        )
 
 
 def part_problem(parameters: Parameters, part: LocalPart, inputs: Inputs, dtype: torch.dtype) -> Problem:

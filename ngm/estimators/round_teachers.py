@@ -97,7 +97,7 @@ def _one_teacher(teacher: RoundTeacher, proba: Floats | None, propagation: Label
             yield _of_network(proba)
         else:
             seeds = np.where(labeled, targets.values.argmax(axis=1), -1)
-            values = propagated(seeds, views.operators[0].graph, proba, propagation)
+            values = propagated(seeds, views.whole_graph(0).graph, proba, propagation)
             prior = "" if proba is None else ", with the predictions of the network as prior"
             yield Prediction("propagation", f"labels spread over the edges{prior} (Eq. 2)", values, graph=0)
 

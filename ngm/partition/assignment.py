@@ -13,7 +13,6 @@ from ngm._arguments import whole_number
 from ngm._spelling import nearest
 from ngm.choices import PartitionMethod
 from ngm.graph import Graph
-from ngm.partition.streaming import stream_nodes
 
 PASSES = 10  # of the streaming method; later ones hardly cut fewer edges
 SLACK = 1.1  # capacity of a part over its fair share
@@ -102,6 +101,8 @@ def _neighbors(graph: Graph) -> sp.csr_array:
 
 def _streamed(adjacency: sp.csr_array, parts: int, seed: int) -> NDArray[np.int32]:
     """(n,) parts: neighbours one after the other, by breadth-first search, then again in the same order."""
+    from ngm.partition.streaming import stream_nodes  # loads numba
+
     offsets, degree = adjacency.indptr.astype(np.int64), np.diff(adjacency.indptr)
     size = degree + max(float(degree.mean()), 1.0)  # so that neither nodes nor edges pile up in a part
     part, load = np.full(len(degree), -1, dtype=np.int32), np.zeros(parts)

@@ -3,33 +3,21 @@
 Nodes are looked at one after the other, so the time is linear in edges and in nodes times parts, and all that is kept
 beside the graph is the part of each node. The score is that of FENNEL (Tsourakakis et al., WSDM 2014): neighbours in
 the part, minus a penalty that grows with the root of what is in the part. Further passes over the nodes (Nishimura and
-Ugander, KDD 2013) start from the parts of the pass before, and cut fewer edges. Compiled by numba where that is
-installed; without it the same loop runs in Python, to the same result, about a hundred times as slow.
+Ugander, KDD 2013) start from the parts of the pass before, and cut fewer edges. Compiled by numba, so import this
+module in functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
 import numpy as np
 from numpy.typing import NDArray
 
-F = TypeVar("F", bound=Callable[..., object])
+from ngm._compiled import compiled
+
 Ids = NDArray[np.int64]
 
 
-def _compiled(function: F) -> F:
-    """The function compiled, or as it is where numba is not installed or has no place for what it compiles."""
-    try:
-        import numba
-
-        return cast(F, numba.njit(nogil=True, cache=True)(function))
-    except (ImportError, RuntimeError):
-        return function
-
-
-@_compiled
+@compiled
 def stream_nodes(
     offsets: Ids,
     neighbors: NDArray[np.integer],

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Protocol, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,25 @@ from ngm.graph import Graph
 
 OnStep = Callable[[int, float], None]
 SAFE_WEIGHTS = (1e-30, 1e30)  # sums of such weights, and one over these, are far from the ends of float32
+
+
+class JacobiSteps(Protocol):
+    """Sparse Jacobi steps, z -> steps @ z, of one process or of several of which each has some of the rows.
+
+    Attributes:
+        total: (n,) what each row of weights was divided by; see `Shares`.
+    """
+
+    total: Tensor
+
+    def __matmul__(self, z: Tensor) -> Tensor:
+        """(n, c) -> (n, c)."""
+
+    def product(self, a: Tensor, b: Tensor) -> float:
+        """Sum over all nodes of total * <a, b>."""
+
+    def largest(self, change: Tensor) -> float:
+        """Largest absolute entry over all nodes."""
 
 
 class Shares:
@@ -56,6 +75,14 @@ class Shares:
             self._columns, z, self._offsets, mode="sum", per_sample_weights=values, include_last_offset=True
         )
 
+    def product(self, a: Tensor, b: Tensor) -> float:
+        """Sum over nodes of total * <a, b>."""
+        return weighted_product(a, b, self.total)
+
+    def largest(self, change: Tensor) -> float:
+        """Largest absolute entry."""
+        return largest_entry(change)
+
 
 @dataclass(frozen=True, eq=False)
 class PropagationResult:
@@ -75,20 +102,21 @@ class PropagationResult:
     converged: bool
 
 
-def pull(graph: Graph, influence: Influence = "both") -> sp.csr_array:
+def pull(graph: Graph, influence: Influence = "both", factor: float = 1.0) -> sp.csr_array:
     """(n, n) float32: how strongly each node (row) is pulled by each other node (column); float64 if `widen_weights`.
 
     Args:
         graph: Weighted, directed or not.
         influence: On directed graphs, which end pulls the other: "source", "target" or "both".
+        factor: That the result is to be multiplied by; see `widen_weights`.
     """
     if influence not in get_args(Influence):
         raise ValueError(f"influence is {influence!r}; choose 'both', 'source' or 'target'")
     forward = widen_weights(narrow_indices(graph.to_scipy()))  # row u holds u -> v
     if not graph.directed or influence == "target":
-        return forward
+        return widen_weights(forward, factor)
     backward = forward.T.tocsr()
-    return backward if influence == "source" else (forward + backward).tocsr()
+    return widen_weights(backward if influence == "source" else (forward + backward).tocsr(), factor)
 
 
 def narrow_indices(matrix: sp.csr_array) -> sp.csr_array:
@@ -123,7 +151,7 @@ def walk_shares(graph: Graph) -> Shares:
     return Shares(scale_rows(weight, 1 / total).astype(np.float32, copy=False), total)
 
 
-def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
+def hop(shares: JacobiSteps, h: Tensor, restart: float, steps: int) -> Tensor:
     """Mean of h over the ends of random walks that stop with chance `restart` before each of at most `steps` steps.
 
     Args:
@@ -139,7 +167,7 @@ def hop(shares: Shares, h: Tensor, restart: float, steps: int) -> Tensor:
 
 
 def solve(
-    shares: Shares,
+    shares: JacobiSteps,
     anchor: Tensor,
     start: Tensor,
     *,
@@ -168,12 +196,12 @@ def solve(
 
 
 def _jacobi(
-    shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+    shares: JacobiSteps, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
 ) -> PropagationResult:
     z, residual = start, float("inf")
     for step in range(1, max_steps + 1):
         next_z = (shares @ z).add_(anchor)
-        residual = _largest(z.sub_(next_z) if step > 1 else z - next_z)  # z is not needed again
+        residual = shares.largest(z.sub_(next_z) if step > 1 else z - next_z)  # z is not needed again
         z = next_z
         on_step(step, residual)
         if residual <= tolerance:
@@ -182,42 +210,48 @@ def _jacobi(
 
 
 def _conjugate_gradient(
-    shares: Shares, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+    shares: JacobiSteps, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
 ) -> PropagationResult:
     """Preconditioned by the diagonal, so that its residual is the change that a Jacobi step would make.
 
     All columns share one step length: rows that start by adding up to 1 go on doing so.
     """
-    total = shares.total.to(start.dtype)[:, None]
     z = start.clone()
     change = (shares @ z).add_(anchor).sub_(z)
     direction = change.clone()
-    squared = _product(change, change, total)
-    residual = _largest(change)
+    squared = shares.product(change, change)
+    residual = shares.largest(change)
     on_step(1, residual)
     steps = 1
     for step in range(2, max_steps + 1):
         if residual <= tolerance or squared == 0:  # as near as these digits get
             break
         product = direction - shares @ direction
-        length = squared / _product(direction, product, total)
+        length = squared / shares.product(direction, product)
         z.add_(direction, alpha=length)
         change.sub_(product, alpha=length)
-        previous, squared = squared, _product(change, change, total)
-        residual = _largest(change)
+        previous, squared = squared, shares.product(change, change)
+        residual = shares.largest(change)
         direction.mul_(squared / previous).add_(change)
         steps = step
         on_step(step, residual)
-    residual = _largest((shares @ z).add_(anchor).sub_(z))  # `change` drifts from the truth by rounding
+    residual = shares.largest((shares @ z).add_(anchor).sub_(z))  # `change` drifts from the truth by rounding
     return PropagationResult(z, steps, residual, residual <= tolerance + 8 * torch.finfo(z.dtype).eps)
 
 
-def _product(a: Tensor, b: Tensor, total: Tensor) -> float:
-    """Sum over nodes of total * <a, b>, in double precision across nodes."""
-    return float(torch.einsum("nc,nc,nz->n", a, b, total).sum(dtype=torch.float64))
+def weighted_product(a: Tensor, b: Tensor, total: Tensor) -> float:
+    """Sum over nodes of total * <a, b>, in double precision across nodes.
+
+    Args:
+        a: (n, c).
+        b: (n, c).
+        total: (n,).
+    """
+    return float(torch.einsum("nc,nc,nz->n", a, b, total.to(a.dtype)[:, None]).sum(dtype=torch.float64))
 
 
-def _largest(change: Tensor) -> float:
+def largest_entry(change: Tensor) -> float:
+    """The largest absolute entry; 0 without any."""
     if not change.numel():
         return 0.0
     low, high = torch.aminmax(change)  # one pass, where abs().max() takes two and a copy
@@ -290,7 +324,7 @@ def solve_top_k(
         )
         dropped = halfway @ excess.sum(axis=1) + 0.5 * anchor_sum - next_excess.sum(axis=1)
         share_after = halfway @ share + 0.5 * rest + (dropped if conserve else 0)
-        residual = 2 * max(_largest_entry(next_excess - excess), float(np.abs(share_after - share).max(initial=0)))
+        residual = 2 * max(_largest_difference(next_excess - excess), float(np.abs(share_after - share).max(initial=0)))
         excess, share = next_excess, share_after
         (on_step or _silent)(step, residual)
         if residual <= tolerance:
@@ -298,5 +332,5 @@ def solve_top_k(
     return TopKResult(excess, share, base, max_steps, residual, False)
 
 
-def _largest_entry(difference: sp.csr_array) -> float:
+def _largest_difference(difference: sp.csr_array) -> float:
     return float(np.abs(difference.data).max(initial=0))

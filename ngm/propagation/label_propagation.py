@@ -22,7 +22,7 @@ from ngm.choices import Influence, Solver
 from ngm.graph import Graph
 from ngm.method_parameters import LABEL_PROPAGATION
 from ngm.parameters import documented
-from ngm.propagation.kernel import OnStep, pull, scale_rows, solve, solve_top_k, widen_weights
+from ngm.propagation.kernel import OnStep, pull, scale_rows, solve, solve_top_k
 from ngm.propagation.seeds import PropagationSystem, Seeds, reached_by, read_prior, read_seeds, system
 from ngm.targets import as_array, labeled_accuracy
 
@@ -101,7 +101,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior = read_prior(self.prior, seeds)
         self.task_, self.classes_ = seeds.task, seeds.classes
         coupling = self.mu2 if graph.directed else 2 * self.mu2
-        weight = widen_weights(pull(graph, self.influence), coupling)
+        weight = pull(graph, self.influence, coupling)
         weight.data = weight.data * weight.dtype.type(coupling)
         self.reached_ = reached_by(seeds.labeled, weight)
         equation = system(weight, seeds.labeled, self.reached_, self.mu1, self.mu3)
@@ -110,7 +110,8 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             one_way = graph.directed and self.influence != "both"
             self._solve(equation, seeds, prior, "jacobi" if one_way else self.solver, on_step)
-        self._warn(seeds)
+        unreached = int((~self.reached_).sum())
+        warn_of_result(seeds.missing, unreached, rows, (self.n_iter_, self.residual_), self.tolerance, self._converged)
         return self
 
     def predict(self, x: ArrayLike | sp.csr_matrix) -> NDArray[np.generic]:
@@ -183,11 +184,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it with Graph.from_edges or the like")
         if graph.num_nodes != rows:
             raise ValueError(f"the graph has {graph.num_nodes} nodes, y has {rows} rows; give a label or -1 per node")
-        if not graph.directed and self.influence in ("source", "target"):
-            raise ValueError(
-                f"influence is {self.influence!r}, but the graph is undirected: its edges have no source; make it with "
-                "directed=True, or set influence='both'"
-            )
+        check_influence(self.influence, graph.directed)
         return graph
 
     def _solve(
@@ -198,7 +195,7 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: Solver,
         on_step: OnStep | None,
     ) -> None:
-        anchor, start = equation.anchor_and_start(seeds.values, prior)
+        anchor, start = equation.pulls.anchor_and_start(seeds.values, prior)
         result = solve(
             equation.shares,
             anchor,
@@ -218,8 +215,8 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solve_strongest(
         self, equation: PropagationSystem, seeds: Seeds, prior: NDArray[np.float32], on_step: OnStep | None
     ) -> None:
-        anchor = scale_rows(seeds.values, equation.label_share)
-        base, rest = prior, equation.prior_share
+        anchor = scale_rows(seeds.values, equation.pulls.label_share)
+        base, rest = prior, equation.pulls.prior_share
         if prior.ndim == 2:  # a prior of each node's own is anchored like a label; what is dropped is spread evenly
             anchor = (anchor + scale_rows(sp.csr_array(prior), rest)).tocsr()
             base, rest = np.full(prior.shape[1], 1 / prior.shape[1], dtype=np.float32), np.zeros_like(rest)
@@ -252,28 +249,53 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[np.generic] = self.classes_[values.argmax(axis=1)]
         return labels
 
-    def _warn(self, seeds: Seeds) -> None:
-        """What a user must know of the result."""
-        if len(seeds.missing):
-            names = ", ".join(repr(c) for c in seeds.missing[:5].tolist())
-            text = f"no seed has class {names}: only the prior can give it to a node; label one, or drop its column"
-            warnings.warn(text, UnseededClassWarning, stacklevel=3)
-        unreached = int((~self.reached_).sum())
-        if unreached:
-            text = (
-                f"{unreached:,} of {len(seeds.labeled):,} nodes are in components without a label and get "
-                "the prior; label a node there, or add edges"
-            )
-            warnings.warn(text, UnreachedNodesWarning, stacklevel=3)
-        if not self._converged:
-            text = (
-                f"label propagation has not converged: after {self.n_iter_} steps one more changes an entry by "
-                f"{self.residual_:.2g}, and tolerance is {self.tolerance:.2g}; raise max_steps, tolerance or mu3"
-            )
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def check_influence(influence: Influence, directed: bool) -> None:
+    """Refuses a direction of influence where edges have none."""
+    if not directed and influence in ("source", "target"):
+        raise ValueError(
+            f"influence is {influence!r}, but the graph is undirected: its edges have no source; make it with "
+            "directed=True, or set influence='both'"
+        )
+
+
+def warn_of_result(
+    missing: NDArray[np.generic],
+    unreached: int,
+    rows: int,
+    last: tuple[int, float],
+    tolerance: float,
+    converged: bool,
+) -> None:
+    """What a user must know of a result.
+
+    Args:
+        missing: Classes without a seed.
+        unreached: Nodes that no label reaches.
+        rows: Nodes.
+        last: (steps done, residual of the last one).
+        tolerance: That the residual should have.
+        converged: Whether it has.
+    """
+    if len(missing):
+        names = ", ".join(repr(c) for c in missing[:5].tolist())
+        text = f"no seed has class {names}: only the prior can give it to a node; label one, or drop its column"
+        warnings.warn(text, UnseededClassWarning, stacklevel=3)
+    if unreached:
+        text = (
+            f"{unreached:,} of {rows:,} nodes are in components without a label and get "
+            "the prior; label a node there, or add edges"
+        )
+        warnings.warn(text, UnreachedNodesWarning, stacklevel=3)
+    if not converged:
+        text = (
+            f"label propagation has not converged: after {last[0]} steps one more changes an entry by "
+            f"{last[1]:.2g}, and tolerance is {tolerance:.2g}; raise max_steps, tolerance or mu3"
+        )
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)

@@ -45,13 +45,24 @@ def read_seeds(y: ArrayLike | sp.csr_array, rows: int) -> Seeds:
     if sp.issparse(y):
         return _sparse_seeds(sp.csr_array(y, dtype=np.float32), rows)
     encoded = encode_classes(cast(ArrayLike, y), rows)
-    labeled = encoded.labeled.numpy()
-    if encoded.task != "classes":
-        return Seeds(sp.csr_array(encoded.targets.numpy()), labeled, encoded.task, encoded.classes)
-    ids = np.flatnonzero(labeled)
-    entries = np.ones(len(ids), dtype=np.float32), (ids, encoded.targets.numpy()[ids])
-    values = sp.csr_array(entries, shape=(rows, len(encoded.classes)))
-    return Seeds(values, labeled, "classes", encoded.classes)
+    return encoded_seeds(encoded.targets, encoded.labeled, encoded.task, encoded.classes)
+
+
+def encoded_seeds(targets: Tensor, labeled: Tensor, task: TaskName, classes: NDArray[np.generic]) -> Seeds:
+    """Seeds of labels that are encoded already.
+
+    Args:
+        targets: (n,) class numbers, or (n, C) shares, or zeros and ones.
+        labeled: (n,) mask.
+        task: See `Encoded`.
+        classes: (C,) what the columns stand for.
+    """
+    mask = labeled.numpy()
+    if task != "classes":
+        return Seeds(sp.csr_array(targets.numpy()), mask, task, classes)
+    ids = np.flatnonzero(mask)
+    entries = np.ones(len(ids), dtype=np.float32), (ids, targets.numpy()[ids])
+    return Seeds(sp.csr_array(entries, shape=(len(mask), len(classes))), mask, "classes", classes)
 
 
 def _sparse_seeds(y: sp.csr_array, rows: int) -> Seeds:
@@ -103,17 +114,19 @@ def read_prior(prior: ArrayLike | None, seeds: Seeds) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, eq=False)
-class PropagationSystem:
-    """Eq. 2's Jacobi step: Y^ = shares @ Y^ + label_share * Y + prior_share * U.
+class Pulls:
+    """In which shares a node takes from its neighbours, its label and the prior; the three add up to 1.
 
     Args:
-        shares: (n, n) what each node takes from its neighbours.
+        total: (n,) sum of all that pulls at each node.
+        inverse: (n,) one over it; 0 where nothing is taken from neighbours.
         label_share: (n,) what it takes from its label.
-        prior_share: (n,) what it takes from the prior. The three add up to 1 in every row.
+        prior_share: (n,) what it takes from the prior.
         fixed: (n,) nodes that take nothing from neighbours.
     """
 
-    shares: Shares
+    total: NDArray[np.float64]
+    inverse: NDArray[np.float64]
     label_share: NDArray[np.floating]
     prior_share: NDArray[np.floating]
     fixed: NDArray[np.bool_]
@@ -131,6 +144,19 @@ class PropagationSystem:
         return torch.from_numpy(anchor), torch.from_numpy(start)
 
 
+@dataclass(frozen=True, eq=False)
+class PropagationSystem:
+    """Eq. 2's Jacobi step: Y^ = shares @ Y^ + label_share * Y + prior_share * U.
+
+    Args:
+        shares: (n, n) what each node takes from its neighbours.
+        pulls: What it takes from its label and from the prior.
+    """
+
+    shares: Shares
+    pulls: Pulls
+
+
 def system(
     weight: sp.csr_array, labeled: NDArray[np.bool_], reached: NDArray[np.bool_], mu1: float, mu3: float
 ) -> PropagationSystem:
@@ -143,20 +169,38 @@ def system(
         mu1: Pull of a label; infinite ones leave nothing to the neighbours.
         mu3: Pull of the prior.
     """
+    sums = np.asarray(weight.sum(axis=1), dtype=np.float64).ravel()
+    pulls = divide_pulls(sums, labeled, reached, mu1, mu3, weight.dtype)
+    return PropagationSystem(Shares(scale_rows(weight, pulls.inverse), pulls.total), pulls)
+
+
+def divide_pulls(
+    sums: NDArray[np.float64],
+    labeled: NDArray[np.bool_],
+    reached: NDArray[np.bool_],
+    mu1: float,
+    mu3: float,
+    dtype: np.dtype[np.floating],
+) -> Pulls:
+    """The same without the neighbours themselves.
+
+    Args:
+        sums: (n,) pull of all neighbours of each node together, mu2 included.
+        labeled: As for `system`, like the next three.
+        reached: Likewise.
+        mu1: Likewise.
+        mu3: Likewise.
+        dtype: Of the shares.
+    """
     clamped = labeled & (mu1 == math.inf)
     unreached = ~reached & (mu3 == 0)
-    pulls = np.asarray(weight.sum(axis=1), dtype=np.float64).ravel()
-    total = np.where(labeled & ~clamped, mu1 if mu1 < math.inf else 0.0, 0.0) + pulls + mu3
+    total = np.where(labeled & ~clamped, mu1 if mu1 < math.inf else 0.0, 0.0) + sums + mu3
     total[clamped | unreached | (total == 0)] = 1.0
     inverse = np.where(clamped | unreached, 0.0, 1 / total)
     label_share = np.where(clamped, 1.0, np.where(labeled, mu1 if mu1 < math.inf else 0.0, 0.0) * inverse)
     prior_share = np.where(unreached, 1.0, mu3 * inverse)
-    return PropagationSystem(
-        Shares(scale_rows(weight, inverse), total),
-        label_share.astype(weight.dtype),
-        prior_share.astype(weight.dtype),
-        fixed=(inverse == 0) | (pulls == 0),
-    )
+    fixed = (inverse == 0) | (sums == 0)
+    return Pulls(total, inverse, label_share.astype(dtype), prior_share.astype(dtype), fixed)
 
 
 def reached_by(labeled: NDArray[np.bool_], weight: sp.csr_array) -> NDArray[np.bool_]:

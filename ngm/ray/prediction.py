@@ -101,7 +101,7 @@ class Predictor:
         taken = [column.name for column in self.predictions.columns if column.name in there]
         if taken:
             raise ValueError(f"there is a column {taken[0]!r} already, as predictions are called; rename or drop it")
-        values = self.predictions.take(self._rows(there), None)
+        values = self.predictions.take(self.predictions.outputs(self._rows(there)), None)
         new = zip(self.predictions.columns, values, strict=True)
         return there | {column.name: np.asarray(found) for column, found in new}
 

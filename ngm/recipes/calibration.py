@@ -12,14 +12,14 @@ CONFIDENCE = 0.6  # of a teacher's mean largest probability, between uniform one
 CONFIDENCE_POWERS = (0.02, 50.0)  # between which the power is that gives a teacher this confidence
 POWERS = (0.05, 0.08, 0.125, 0.2, 0.33, 0.5, 0.67, 1.0, 1.4, 2.0)  # that calibrate a teacher's probabilities
 _MAX_STEPS = 200
-_SAMPLED = 3_000  # nodes by which means over all nodes are measured
+SAMPLED = 3_000  # nodes by which means over all nodes are measured
 
 
 def teacher_power(proba: Floats, unseen: Floats, known: Targets) -> float:
     """The power for a teacher's probabilities: one confidence for all, then as held-out labels say.
 
     Args:
-        proba: (n, C) of the teacher.
+        proba: (n, C) of the teacher, or a sample of `SAMPLED` rows.
         unseen: (k, C) of the teacher that has not seen the labels held out.
         known: These, of k nodes.
     """
@@ -35,9 +35,8 @@ def class_factors(proba: Floats, class_prior: Floats) -> Floats:
         class_prior: (C,) known share of each class.
     """
     factors = np.ones(proba.shape[1], dtype=np.float32)
-    sample = _sample(proba)
     for _ in range(_MAX_STEPS):
-        factors *= class_prior / np.maximum(rescaled(sample, factors).mean(axis=0), 1e-12)
+        factors *= class_prior / np.maximum(rescaled(proba, factors).mean(axis=0), 1e-12)
         factors /= factors.max()
     return factors
 
@@ -48,25 +47,18 @@ def rescaled(proba: Floats, factors: Floats) -> Floats:
     return np.asarray(product / np.maximum(product.sum(axis=1, keepdims=True), 1e-12), dtype=np.float32)
 
 
-def _sample(proba: Floats) -> Floats:
-    """As many rows as suffice for a mean, drawn at random."""
-    count = len(proba)
-    return proba if count <= _SAMPLED else proba[np.random.default_rng(0).choice(count, _SAMPLED, replace=False)]
-
-
 def confidence_power(proba: Floats) -> float:
     """The power that brings the mean largest probability to `CONFIDENCE`, so that no teacher drowns out others.
 
     Args:
         proba: (n, C).
     """
-    sample = _sample(proba)
     uniform = 1 / proba.shape[1]
     wanted = uniform + (1 - uniform) * CONFIDENCE
     low, high = np.log(CONFIDENCE_POWERS)
     for _ in range(20):
         middle = (low + high) / 2
-        sure = float(powered(sample, float(np.exp(middle)), False).max(axis=1).mean()) >= wanted
+        sure = float(powered(proba, float(np.exp(middle)), False).max(axis=1).mean()) >= wanted
         low, high = (low, middle) if sure else (middle, high)
     return float(np.exp((low + high) / 2))
 

@@ -13,7 +13,9 @@ FOLDS_OF_LARGE = 2  # with more than `LARGE` nodes, where there are labels enoug
 LARGE = 200_000  # nodes
 
 
-def label_folds(label: NDArray[np.integer] | None, labeled: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
+def label_folds(
+    label: NDArray[np.integer] | None, labeled: NDArray[np.bool_], seed: int, num_nodes: int | None = None
+) -> NDArray[np.int64]:
     """(n,) fold in which each label is held out, -1 where never: each fold takes as many of every class as it can.
 
     The only label of a class is never held out.
@@ -22,9 +24,10 @@ def label_folds(label: NDArray[np.integer] | None, labeled: NDArray[np.bool_], s
         label: (n,) number of each node's class, read where `labeled`; None where a node may have several labels.
         labeled: (n,) mask.
         seed: Same seed, same folds.
+        num_nodes: Nodes of the graph, where n are but some of them.
     """
     rng = np.random.default_rng([seed, 0xF01D])
-    folds = FOLDS if len(labeled) <= LARGE else FOLDS_OF_LARGE
+    folds = FOLDS if (num_nodes or len(labeled)) <= LARGE else FOLDS_OF_LARGE
     fold = np.full(len(labeled), -1)
     ids = np.flatnonzero(labeled)
     if label is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,9 @@ from sklearn.utils.extmath import randomized_svd
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale, stored_by_density
-from ngm.propagation.kernel import Shares, hop, pull, scale_rows, walk_shares
+from ngm.propagation.kernel import JacobiSteps, Shares, hop, pull, scale_rows, walk_shares
+from ngm.recipes.assortativity import prediction_assortativity
+from ngm.recipes.node_set import AllNodes, NodeSet
 
 Floats: TypeAlias = NDArray[np.float32]
 Features: TypeAlias = "Floats | sp.csr_array"
@@ -31,29 +33,50 @@ MAX_JOINED_ROWS = 200_000  # rows beyond which no such graph is made
 _ROWS_AT_ONCE = 65_536
 
 
-def scaled_features(x: Table, scaling: ScalingName | None = None) -> Features:
+def scaled_features(
+    x: Table, scaling: ScalingName | None = None, scale: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+) -> Features:
     """Rows on one scale, so that one penalty suits linear models of any data.
 
     Args:
         x: (n, d).
         scaling: As the network has it; by the kind of x where None. Standardised rows are also divided by the root of
             d, which gives them a length of about 1.
+        scale: ((d,) mean, (d,) deviation) of the columns, where x is but a part of the rows; rows are then stored as
+            they are.
 
     Returns:
         (n, d); sparse where few entries are other than 0 and rows are not standardised.
     """
     chosen = scaling or choose_input_scaling(x)
     if chosen == "standardize":
-        mean, deviation = column_scale(x)
-        scale = deviation * np.sqrt(max(x.shape[1], 1))
+        mean, deviation = column_scale(x) if scale is None else scale
+        length = deviation * np.sqrt(max(x.shape[1], 1))
         scaled = np.empty(x.shape, dtype=np.float32)
         for at in _row_blocks(x.shape[0]):  # in float64, of which a whole copy would be twice as large as x
             part = cast(sp.csr_array, x[at]).toarray() if sp.issparse(x) else x[at]
-            scaled[at] = (np.asarray(part, dtype=np.float32) - mean) / scale
+            scaled[at] = (np.asarray(part, dtype=np.float32) - mean) / length
         return scaled
-    stored = stored_by_density(x)
+    stored = stored_by_density(x) if scale is None else x
     rows = sp.csr_array(stored, dtype=np.float32) if sp.issparse(stored) else np.asarray(stored, dtype=np.float32)
     return normalize(rows) if chosen == "unit_rows" else rows
+
+
+class Operators(Protocol):
+    """A graph as teachers use it, over the nodes of one process or of several."""
+
+    @property
+    def normalized_adjacency(self) -> JacobiSteps:
+        """D^-1/2 (A + I) D^-1/2."""
+
+    def mean_around(self, values: Floats) -> Floats:
+        """(n, c) mean over each node and its neighbours."""
+
+    def smoothed(self, values: NDArray[np.floating]) -> Floats:
+        """(n, c) values averaged over random walks from each node."""
+
+    def assortativity(self, proba: Floats) -> float:
+        """See `prediction_assortativity`."""
 
 
 class GraphOperators:
@@ -86,8 +109,22 @@ class GraphOperators:
 
     def smoothed(self, values: NDArray[np.floating]) -> Floats:
         """(n, c) values averaged over random walks from each node."""
-        start = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
-        return cast(Floats, hop(self.walk, start, RESTART, HOPS).numpy())
+        return walk_means(self.walk, values)
+
+    def assortativity(self, proba: Floats) -> float:
+        """See `prediction_assortativity`."""
+        return prediction_assortativity(self.graph, proba)
+
+
+def walk_means(walk: JacobiSteps, values: NDArray[np.floating]) -> Floats:
+    """(n, c) values averaged over random walks from each node.
+
+    Args:
+        walk: A step.
+        values: (n, c).
+    """
+    start = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
+    return cast(Floats, hop(walk, start, RESTART, HOPS).numpy())
 
 
 class NodeViews:
@@ -97,11 +134,22 @@ class NodeViews:
         features: View name -> (n, d) rows; see `scaled_features`.
         graphs: Over the n nodes; may be none.
         num_classes: Number of classes C, for which `components` keeps enough columns.
+        nodes: Where the nodes are; all in this process where None.
+        whole: Whether teachers are asked that compare all nodes with each other; not on parts.
     """
 
-    def __init__(self, features: Mapping[str, Features], graphs: Sequence[Graph], num_classes: int = 2) -> None:
-        self.features = dict(features)
-        self.operators = [GraphOperators(graph) for graph in graphs]
+    def __init__(
+        self,
+        features: Mapping[str, Features],
+        graphs: Sequence[Graph | Operators],
+        num_classes: int = 2,
+        nodes: NodeSet | None = None,
+        whole: bool = True,
+    ) -> None:
+        self.features, self.whole = dict(features), whole
+        self.operators: list[Operators] = [GraphOperators(g) if isinstance(g, Graph) else g for g in graphs]
+        counts = [graph.num_nodes for graph in graphs if isinstance(graph, Graph)]
+        self.nodes: NodeSet = nodes or AllNodes(counts[0] if counts else self.num_nodes)
         self.num_components = min(max(MIN_COMPONENTS, 2 * num_classes), REDUCED_COLUMNS)
         self._reduced: dict[str, Floats] = {}
         self._neighborhoods: dict[tuple[str, int], Floats] = {}
@@ -113,6 +161,13 @@ class NodeViews:
     def num_nodes(self) -> int:
         """Number of nodes n."""
         return int(next(iter(self.features.values())).shape[0])
+
+    def whole_graph(self, graph: int) -> GraphOperators:
+        """The operators of a graph that is in this process as a whole; refuses a graph in parts."""
+        operators = self.operators[graph]
+        if not isinstance(operators, GraphOperators):
+            raise ValueError("this teacher needs the whole graph in one process, and the graph is in parts")
+        return operators
 
     def neighborhood(self, view: str, graph: int) -> Floats:
         """(n, d') rows of length 1: a view averaged over random walks from each node, reduced first where wide."""
@@ -163,7 +218,7 @@ class NodeViews:
             graph: Whose neighbourhoods the view is averaged over; the bare rows where None.
         """
         key = (view, graph)
-        if self.num_nodes > MAX_JOINED_ROWS:
+        if not self.whole or self.num_nodes > MAX_JOINED_ROWS:
             return None
         if key not in self._alike:
             rows = cast(Floats, normalize(self._principal(view, graph)[0]))

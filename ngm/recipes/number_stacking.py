@@ -36,7 +36,8 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
     """
     fold = label_folds(None, labeled, seed)
     held_out = np.flatnonzero(fold >= 0)
-    predictions, unseen = out_of_fold(lambda seen: predict_numbers(views, numbers, seen), labeled, fold)
+    num_folds = int(fold.max(initial=-1)) + 1
+    predictions, unseen = out_of_fold(lambda seen: predict_numbers(views, numbers, seen), labeled, fold, num_folds)
     known, weight = numbers.values[held_out], numbers.weights_of(held_out)
     center = numbers.mean(labeled).astype(np.float32)
     for i, prediction in enumerate(predictions):
@@ -44,7 +45,7 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
         predictions[i] = replace(prediction, values=center + np.float32(factor) * (prediction.values - center))
         unseen[i] = center + np.float32(factor) * (unseen[i] - center)
     varied = predictions[1:]  # without the mean, which is the same at both ends of any edge
-    assortativity = [graph_assortativity(varied, operators.graph) for operators in views.operators]
+    assortativity = [graph_assortativity(varied, operators) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     weights = least_squares_weights(unseen, known, weight, prior)
     values = mixed([prediction.values for prediction in predictions], weights)

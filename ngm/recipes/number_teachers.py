@@ -18,9 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.recipes.label_matrix import Mask
-from ngm.recipes.node_views import Features, Floats, GraphOperators, NodeViews
+from ngm.recipes.node_set import at_most
+from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
 from ngm.recipes.ridge import MAX_KERNEL_ROWS, Fitted, kernel_ridge, ridge
-from ngm.recipes.teachers import MAX_LABELED, SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction, at_most
+from ngm.recipes.teachers import MAX_LABELED, SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,7 @@ def fit_ridge(rows: Features, numbers: NumberTargets, labeled: Mask) -> Fitted:
     return ridge(rows, ids, numbers.values[ids].astype(np.float64), numbers.weights_of(ids))
 
 
-def spread_numbers(graph: GraphOperators, numbers: NumberTargets, labeled: Mask, share: float = SPREADING) -> Floats:
+def spread_numbers(graph: Operators, numbers: NumberTargets, labeled: Mask, share: float = SPREADING) -> Floats:
     """(n, T) means of the labels near each node; where few are near, the mean of all labels.
 
     What is spread over the normalised adjacency is each label's difference from the mean, and a weight of 1: their
@@ -142,7 +143,7 @@ def spread_numbers(graph: GraphOperators, numbers: NumberTargets, labeled: Mask,
     return mean + _near(graph, ids, numbers.values[ids] - mean, numbers.weights_of(ids), share)
 
 
-def spread_errors(graph: GraphOperators, fitted: Fitted, numbers: NumberTargets, labeled: Mask) -> Floats:
+def spread_errors(graph: Operators, fitted: Fitted, numbers: NumberTargets, labeled: Mask) -> Floats:
     """(n, T) predictions with the mean error near each node added; errors are of models without the node.
 
     Args:
@@ -160,10 +161,10 @@ def spread_errors(graph: GraphOperators, fitted: Fitted, numbers: NumberTargets,
 
 
 def _near(
-    graph: GraphOperators, ids: NDArray[np.int64], values: Floats, weight: NDArray[np.float64], share: float
+    graph: Operators, ids: NDArray[np.int64], values: Floats, weight: NDArray[np.float64], share: float
 ) -> Floats:
     """(n, T) weighted means near each node of values at some, pulled to 0 where few of these are near."""
-    start = np.zeros((graph.graph.num_nodes, values.shape[1] + 1), dtype=np.float32)
+    start = np.zeros((len(graph.normalized_adjacency.total), values.shape[1] + 1), dtype=np.float32)
     start[ids] = np.hstack([values, np.ones((len(ids), 1))]) * weight[:, None]
     seeds = torch.from_numpy(start)
     mass = seeds

@@ -20,12 +20,14 @@ from ngm.distributed import from_first, rank_and_world
 from ngm.networks.input_scaling import Table, stored_by_density
 from ngm.networks.specifications import TextNetwork
 from ngm.objective import NGMLoss
+from ngm.partition.local_part import LocalPart
 from ngm.recipes.auto import TaughtNodes, connected_nodes, predicted_numbers, soft_label_weights, soft_targets
 from ngm.recipes.graph_screen import graphs_with_edges, informative_graphs
 from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Features, Floats, NodeViews
 from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.parameters import Parameters, network_specification
+from ngm.recipes.part_teachers import part_soft_targets
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport
@@ -107,17 +109,20 @@ class Taught(Recipe):
 
     def _soft_labels(self, problem: Problem) -> tuple[Tensor, Tensor, TeacherReport | None]:
         """((n, C) targets of the teachers, (n,) mask of the nodes that have any, what the teachers were worth)."""
-        task, targets, labeled = problem.task, problem.targets, problem.labeled
-        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), task.out_features)
+        task, labeled = problem.task, problem.labeled
         soft, mask, report = torch.zeros(len(labeled), task.out_features), torch.zeros_like(labeled), None
         if rank_and_world()[0] == 0:
-            given = Targets(
-                values.numpy().astype(np.float32), task.name == "labels", _weights(problem), self._class_prior(problem)
-            )
+            given = self._targets(problem, problem.targets, _weights(problem))
             nodes, preset = self._nodes(problem), self._preset(problem)
             labels, report = soft_targets(nodes, given, labeled.numpy(), self.parameters.seed, preset)
             soft, mask = torch.from_numpy(labels), torch.from_numpy(nodes.included)
         return from_first(soft), from_first(mask), report
+
+    def _targets(self, problem: Problem, targets: Tensor, weight: Floats | None) -> Targets:
+        """Labels as teachers take them."""
+        values = targets if targets.ndim == 2 else F.one_hot(targets.clamp(min=0), problem.task.out_features)
+        multilabel = problem.task.name == "labels"
+        return Targets(values.numpy().astype(np.float32), multilabel, weight, self._class_prior(problem))
 
     def _class_prior(self, problem: Problem) -> Floats | None:
         prior = self.parameters.class_prior
@@ -138,12 +143,16 @@ class Auto(Taught):
 
     def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
         """All graphs with an edge: teachers weigh them themselves."""
+        if problem.part is not None:
+            return replace(problem, graphs_used=[problem.part.header.num_edges > 0])
         return replace(problem, graphs_used=graphs_with_edges(problem.graphs))
 
     def prepare_targets(self, problem: Problem) -> Problem:
         """Soft labels for all nodes with an edge or a label; without a graph, the labels as they are."""
         if not problem.used_graphs:
             return problem
+        if problem.part is not None:
+            return self._with_part_labels(problem, problem.part)
         labels, labeled, teachers = self._labels(problem)
         weight = soft_label_weights(problem.sample_weight, problem.labeled)
         labeled = _without_held_out_texts(problem, labeled)
@@ -174,6 +183,15 @@ class Auto(Taught):
             found = torch.from_numpy(values.astype(np.float64) * task.scale + task.mean)
             mask = torch.from_numpy(nodes.included)
         return from_first(found), from_first(mask), report
+
+    def _with_part_labels(self, problem: Problem, part: LocalPart) -> Problem:
+        """The problem with soft labels of the nodes of a part."""
+        own = slice(part.num_own)
+        weight = None if part.sample_weight is None else part.sample_weight[own].numpy()
+        given = self._targets(problem, problem.targets[own], weight)
+        found = part_soft_targets(part, given, problem.labeled, self.parameters.seed)
+        problem = replace(problem, targets=found.values, labeled=found.labeled, teachers=found.report)
+        return replace(problem, sample_weight=found.sample_weight)
 
 
 class Strong(Taught):

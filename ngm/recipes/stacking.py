@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.recipes.calibration import class_factors, confidence_power, powered, rescaled, teacher_power
+from ngm.recipes.calibration import SAMPLED, class_factors, confidence_power, powered, rescaled, teacher_power
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_set import NodeSet
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.teacher_weights import graph_assortativity, mixed, prior_weights, simplex_weights
 from ngm.recipes.teachers import Prediction, TeacherSet, predict_all
@@ -123,22 +124,26 @@ def stack_teachers(
         grown: (n,) mask of labels that are predictions themselves: teachers learn from them, but are scored by true
             labels alone, as teachers that have learned from nothing but true labels.
     """
-    true = labeled if grown is None else labeled & ~grown
-    label = None if targets.multilabel else targets.values.argmax(axis=1)
-    fold = label_folds(label, true, seed) if preset.scored else np.full(len(labeled), -1)
+    nodes, true = views.nodes, labeled if grown is None else labeled & ~grown
+    fold = _dealt_folds(targets, true, seed, nodes) if preset.scored else np.full(len(labeled), -1)
     held_out = fold >= 0
-    predictions, unseen = out_of_fold(lambda seen: preset.teachers(views, targets, seen), labeled, fold, true)
-    assortativity = [graph_assortativity(predictions, operators.graph) for operators in views.operators]
+    num_folds = nodes.largest(int(fold.max(initial=-1))) + 1
+    predictions, unseen = out_of_fold(
+        lambda seen: preset.teachers(views, targets, seen), labeled, fold, num_folds, true
+    )
+    assortativity = [graph_assortativity(predictions, operators) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
+    known = replace(known, values=nodes.gather(known.values, held_out), weight=None)
+    unseen = [nodes.gather(proba, held_out) for proba in unseen]
     if preset.scored:
-        _calibrate(predictions, unseen, known)
+        _calibrate(predictions, unseen, known, nodes)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
     unseen_blend = mixed(unseen, weights)
-    predictions, prior, weights = _with_unscored(predictions, prior, weights, preset, targets.multilabel)
+    predictions, prior, weights = _with_unscored(predictions, prior, weights, preset, targets.multilabel, nodes)
     blend = mixed([p.values for p in predictions], weights)
     if targets.class_prior is not None:
-        factors = class_factors(blend, targets.class_prior)
+        factors = class_factors(nodes.sample(blend, SAMPLED), targets.class_prior)
         blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
     soft_labels = powered(blend, SHARPNESS, targets.multilabel) if preset.scored else blend
     if preset.clamped:
@@ -179,16 +184,17 @@ def teacher_report(
     )
 
 
-def _calibrate(predictions: list[Prediction], unseen: list[Floats], known: Targets) -> None:
+def _calibrate(predictions: list[Prediction], unseen: list[Floats], known: Targets, nodes: NodeSet) -> None:
     """Brings both to one confidence for all teachers, then to what held-out labels say.
 
     Args:
         predictions: Of the teachers; replaced one by one, so that no second copy of all is held.
         unseen: Of each (k, C) for the labels held out; likewise.
         known: These.
+        nodes: Some of which show how confident a teacher is.
     """
     for i, prediction in enumerate(predictions):
-        power = teacher_power(prediction.values, unseen[i], known)
+        power = teacher_power(nodes.sample(prediction.values, SAMPLED), unseen[i], known)
         predictions[i] = replace(prediction, values=powered(prediction.values, power, known.multilabel))
         unseen[i] = powered(unseen[i], power, known.multilabel)
 
@@ -199,13 +205,15 @@ def _with_unscored(
     weights: NDArray[np.float64],
     preset: TeacherPreset,
     multilabel: bool,
+    nodes: NodeSet,
 ) -> tuple[list[Prediction], NDArray[np.float64], NDArray[np.float64]]:
     """Predictions, prior and weights with the unscored teachers of the preset after the others."""
     if not preset.unscored:
         return predictions, prior, weights
     further = list(preset.unscored)
     if preset.scored and not multilabel:
-        further = [replace(p, values=powered(p.values, confidence_power(p.values), multilabel)) for p in further]
+        powers = [confidence_power(nodes.sample(p.values, SAMPLED)) for p in further]
+        further = [replace(p, values=powered(p.values, x, multilabel)) for p, x in zip(further, powers, strict=True)]
     own = np.array([p.prior for p in preset.unscored])
     total = own.sum() + sum(p.prior for p in predictions)
     rest = 1 - own.sum() / total
@@ -213,10 +221,23 @@ def _with_unscored(
     return [*predictions, *further], together[0], together[1]
 
 
+def _dealt_folds(targets: Targets, labeled: Mask, seed: int, nodes: NodeSet) -> NDArray[np.int64]:
+    """(n,) fold in which each label is held out, -1 where never; dealt to the labels of all processes together."""
+    label = targets.values[labeled].argmax(axis=1)
+    of_all = nodes.gather(label, labeled)
+    dealt = label_folds(
+        None if targets.multilabel else of_all, np.ones(len(of_all), dtype=bool), seed, num_nodes=nodes.count
+    )
+    fold = np.full(len(labeled), -1)
+    fold[labeled] = nodes.scatter(dealt, labeled)
+    return fold
+
+
 def out_of_fold(
     predict: Callable[[Mask], Iterable[Prediction]],
     labeled: Mask,
     fold: NDArray[np.int64],
+    num_folds: int,
     true: Mask | None = None,
 ) -> tuple[list[Prediction], list[Floats]]:
     """What teachers say when they have seen all labels, and of each label held out when they have not seen it.
@@ -225,6 +246,7 @@ def out_of_fold(
         predict: (n,) mask of labels -> what each teacher that learned from them says of all nodes.
         labeled: (n,) mask of all labels.
         fold: (n,) fold in which each is held out, -1 where never.
+        num_folds: How many there are.
         true: (n,) mask of the labels to learn from while others are held out; all where None.
 
     Returns:
@@ -232,7 +254,7 @@ def out_of_fold(
     """
     predictions, held_out = list(predict(labeled)), fold >= 0
     unseen = [np.zeros_like(prediction.values[held_out]) for prediction in predictions]
-    for i in range(int(fold.max(initial=-1)) + 1):
+    for i in range(num_folds):
         for rows, found in zip(unseen, predict((labeled if true is None else true) & (fold != i)), strict=True):
             rows[fold[held_out] == i] = found.values[fold == i]
     return predictions, unseen

@@ -99,7 +99,7 @@ def strong_preset(seed: int, config: TeacherConfig | None = None) -> TeacherPres
     """
 
     def predict(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
-        (x,), (operators,) = views.features.values(), views.operators
+        (x,), operators = views.features.values(), views.whole_graph(0)
         used = config or TeacherConfig()
         ensemble = TeacherEnsemble(x, torch.from_numpy(targets.values), torch.from_numpy(labeled), operators, used)
         if used.walkers:

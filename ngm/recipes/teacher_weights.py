@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm.graph import Graph
-from ngm.recipes.node_views import Floats
+from ngm.recipes.node_views import Floats, Operators
 from ngm.recipes.teachers import Prediction
 
 PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
@@ -21,7 +20,6 @@ UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not 
 INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
 _STEPS = 200
-_EDGES_AT_ONCE = 1_000_000
 
 
 def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> NDArray[np.float64]:
@@ -48,36 +46,10 @@ def _normalized(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-def prediction_assortativity(graph: Graph, proba: Floats) -> float:
-    """Weighted correlation of the two ends' predictions over the edges: 1 if they are always alike, 0 if by chance.
-
-    It is 1 where predictions do not differ at all, since they then say nothing about the graph.
-
-    Args:
-        graph: Over the n nodes.
-        proba: (n, C) predictions from x alone.
-    """
-    u, v = graph.edges.numpy().T
-    weight = graph.weight.numpy().astype(np.float64)
-    degree = np.bincount(u, weight, graph.num_nodes) + np.bincount(v, weight, graph.num_nodes)
-    total = degree.sum()
-    if total == 0:
-        return 0.0
-    centered = proba - (degree @ proba) / total
-    variance = float(degree @ np.square(centered).sum(axis=1)) / total
-    if variance < 1e-9:
-        return 1.0
-    together = 0.0
-    for start in range(0, len(u), _EDGES_AT_ONCE):  # rows of both ends of all edges would be many times the graph
-        at = slice(start, start + _EDGES_AT_ONCE)
-        together += float(weight[at] @ np.einsum("ec,ec->e", centered[u[at]], centered[v[at]])) / (total / 2)
-    return float(together / variance)
-
-
-def graph_assortativity(predictions: Sequence[Prediction], graph: Graph) -> float:
+def graph_assortativity(predictions: Sequence[Prediction], graph: Operators) -> float:
     """The largest over all teachers without a graph; 1 where there is none, and so nothing but the graph to use."""
     alone = (prediction.values for prediction in predictions if prediction.graph is None)
-    return max((prediction_assortativity(graph, proba) for proba in alone), default=1.0)
+    return max((graph.assortativity(proba) for proba in alone), default=1.0)
 
 
 def simplex_weights(likelihoods: Sequence[NDArray[np.floating]], prior: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from ngm.recipes.label_matrix import Mask, Targets
-from ngm.recipes.node_views import Features, Floats, GraphOperators, NodeViews
+from ngm.recipes.node_set import AllNodes, NodeSet, at_most
+from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
 
 INVERSE_PENALTY = 100.0  # C of the linear models, on rows of length 1
 PSEUDO_LABEL_INVERSE_PENALTY = 10.0  # C of those that learn from predictions, too
@@ -75,26 +76,28 @@ def predict_all(views: NodeViews, targets: Targets, labeled: Mask) -> Iterator[P
 
 
 def _without_graph(views: NodeViews, view: str, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
-    own = linear_proba(views.features[view], targets, labeled)
+    own = linear_proba(views.features[view], targets, labeled, nodes=views.nodes)
     yield Prediction(view, f"linear model of {view}", own, None, prior=2, prior_alone=9)
-    yield from _of_rows(views, view, None, own, targets, labeled)
+    if views.whole:
+        yield from _of_rows(views, view, None, own, targets, labeled)
 
 
 def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
     number = "" if len(views.operators) == 1 else f" {i}"
     graph = views.operators[i]
-    spread = spread_labels(graph, targets, labeled)
+    spread = spread_labels(graph, targets, labeled, nodes=views.nodes)
     yield Prediction(f"spreading{number}", "labels spread over the edges", spread, i)
     for view in views.features:
-        around = linear_proba(views.neighborhood(view, i), targets, labeled)
+        around = linear_proba(views.neighborhood(view, i), targets, labeled, nodes=views.nodes)
         means = f"{view} averaged over random walks"
         yield Prediction(f"{view} around{number}", f"linear model of {means}", around, i)
-        yield from _of_rows(views, view, i, around, targets, labeled)
+        if views.whole:
+            yield from _of_rows(views, view, i, around, targets, labeled)
         smoothed, alike = f"{view} around smoothed{number}", views.alike(view, i)
         over = "the graph" if alike is None else "nodes with alike neighbourhoods"
         words = f"linear model of {means}; its predictions averaged over {over}"
         yield Prediction(smoothed, words, (alike or graph).smoothed(around), i, prior=2)
-        hops = linear_proba(views.hops(view, i), targets, labeled)
+        hops = linear_proba(views.hops(view, i), targets, labeled, nodes=views.nodes)
         words = f"linear model of {view} beside its means one and two hops away"
         yield Prediction(f"{view} by hops{number}", words, hops, i)
         words = f"{words}; its predictions averaged over the graph"
@@ -132,7 +135,9 @@ def _of_rows(
         yield Prediction(f"{name} alike{number}", words, found, i, prior=2 if i is None else 8)
 
 
-def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share: float = SPREADING) -> Floats:
+def spread_labels(
+    graph: Operators, targets: Targets, labeled: Mask, share: float = SPREADING, nodes: NodeSet | None = None
+) -> Floats:
     """Labels spread over the normalised adjacency, each class brought to the same mean, or to its known share.
 
     Args:
@@ -140,27 +145,36 @@ def spread_labels(graph: GraphOperators, targets: Targets, labeled: Mask, share:
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
         share: That a node takes from its neighbours in each step; a key of `SPREADING_STEPS`.
+        nodes: Where the nodes are; all in this process where None.
     """
+    nodes = nodes or AllNodes(len(labeled))
     start = targets.values * labeled[:, None]
     if targets.weight is not None:
         start *= targets.weight[:, None]
-    start /= np.maximum(start.sum(axis=0), 1e-12)  # classes weigh alike, however many labels they have
+    start /= np.maximum(nodes.sum(start), 1e-12)  # classes weigh alike, however many labels they have
     seeds = torch.from_numpy(start)
     mass = seeds
     for _ in range(SPREADING_STEPS[share]):
         mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
-    proportion = mass.numpy() / np.maximum(mass.numpy().mean(axis=0), 1e-12)  # class mass
+    proportion = mass.numpy() / np.maximum(nodes.sum(mass.numpy()) / np.float32(nodes.count), 1e-12)  # class mass
     if targets.class_prior is not None:
         proportion *= targets.class_prior
     total = proportion.sum(axis=1, keepdims=True)
     uniform = np.full_like(proportion, 1 / targets.num_classes)
     proba: Floats = np.divide(proportion, total, out=uniform, where=total > 1e-12)
     if targets.multilabel:  # as many labels as the labelled nodes have
-        proba = np.clip(proba * (targets.values[labeled].sum() / max(labeled.sum(), 1)), 0, 1).astype(np.float32)
+        counts = nodes.sum(np.stack([targets.values.sum(axis=1) * labeled, labeled], axis=1).astype(np.float64))
+        proba = np.clip(proba * (counts[0] / max(counts[1], 1)), 0, 1).astype(np.float32)
     return proba
 
 
-def linear_proba(rows: Features, targets: Targets, labeled: Mask, inverse_penalty: float = INVERSE_PENALTY) -> Floats:
+def linear_proba(
+    rows: Features,
+    targets: Targets,
+    labeled: Mask,
+    inverse_penalty: float = INVERSE_PENALTY,
+    nodes: NodeSet | None = None,
+) -> Floats:
     """(n, C) probabilities of a logistic regression on the labelled rows; of label sets, C independent ones.
 
     Args:
@@ -168,11 +182,15 @@ def linear_proba(rows: Features, targets: Targets, labeled: Mask, inverse_penalt
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
         inverse_penalty: C, as in scikit-learn.
+        nodes: Where the nodes are; all in this process where None.
     """
-    ids = at_most(np.flatnonzero(labeled), MAX_LABELED)
-    values, weight = targets.values[ids], None if targets.weight is None else targets.weight[ids]
+    nodes = nodes or AllNodes(len(labeled))
+    drawn = nodes.draw(labeled, MAX_LABELED)
+    ids = np.flatnonzero(drawn)
+    known_rows, values = nodes.gather(rows[ids], drawn), nodes.gather(targets.values[ids], drawn)
+    weight = None if targets.weight is None else nodes.gather(targets.weight[ids], drawn)
     if targets.multilabel:
-        return _independent(rows, ids, values)
+        return _independent(rows, known_rows, values)
     label = values.argmax(axis=1)
     proba = np.zeros((rows.shape[0], targets.num_classes), dtype=np.float32)
     known = np.unique(label)
@@ -182,7 +200,7 @@ def linear_proba(rows: Features, targets: Targets, labeled: Mask, inverse_penalt
     model = LogisticRegression(C=inverse_penalty, max_iter=MAX_ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model that is nearly there teaches as well
-        model.fit(rows[ids], label, sample_weight=weight)
+        model.fit(known_rows, label, sample_weight=weight)
     proba[:, model.classes_] = model.predict_proba(rows)
     return proba
 
@@ -212,12 +230,7 @@ def _surer_half(nodes: NDArray[np.int64], sureness: Floats) -> NDArray[np.int64]
     return nodes[np.argsort(-sureness[nodes], kind="stable")[: (len(nodes) + 1) // 2]]
 
 
-def at_most(ids: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """So many of the ids, drawn at random, in their order."""
-    return ids if len(ids) <= count else np.sort(np.random.default_rng(0).choice(ids, count, replace=False))
-
-
-def _independent(rows: Features, ids: NDArray[np.int64], values: Floats) -> Floats:
+def _independent(rows: Features, known_rows: Features, values: Floats) -> Floats:
     """(n, L) for label sets; a label that all or none of the rows have keeps its frequency."""
     frequency = values.mean(axis=0)
     proba = np.tile(frequency, (rows.shape[0], 1)).astype(np.float32)
@@ -226,7 +239,7 @@ def _independent(rows: Features, ids: NDArray[np.int64], values: Floats) -> Floa
         model = OneVsRestClassifier(LogisticRegression(C=INVERSE_PENALTY, max_iter=MAX_ITERATIONS))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows[ids], (values[:, varied] > 0.5).astype(np.int64))
+            model.fit(known_rows, (values[:, varied] > 0.5).astype(np.int64))
         found = model.predict_proba(rows)
         proba[:, varied] = found if found.shape[1] == len(varied) else found[:, 1:]
     return proba

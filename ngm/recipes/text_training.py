@@ -89,7 +89,7 @@ def propagated_labels(views: NodeViews, targets: Targets, labeled: Mask) -> Iter
     """
     vectors = next(iter(views.features.values()), None)
     values, known = torch.from_numpy(targets.values), torch.from_numpy(labeled)
-    proba, reached = soft_labels(vectors, values, known, views.operators[0].graph, targets.num_classes)
+    proba, reached = soft_labels(vectors, values, known, views.whole_graph(0).graph, targets.num_classes)
     prior = "" if vectors is None else f", with a linear model of {next(iter(views.features))} as prior"
     words = f"labels spread over the edges{prior} (Eq. 2)"
     yield Prediction("propagation", words, np.where(reached[:, None].numpy(), proba.numpy(), np.float32(0)), graph=0)

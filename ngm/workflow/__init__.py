@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ngm.workflow.monitor import Monitor
     from ngm.workflow.options import TrainOptions, TrainRequest
-    from ngm.workflow.prediction import PredictResult, predict
+    from ngm.workflow.prediction import predict
+    from ngm.workflow.prediction_result import PredictResult
     from ngm.workflow.training import DryRunResult, TrainResult, dry_run, train
     from ngm.workflow.training_plan import TrainingPlan
 
@@ -47,12 +48,13 @@ if not TYPE_CHECKING:  # imported when first used: the options of a command are 
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from ngm.workflow import monitor, options, prediction, training, training_plan
+        from ngm.workflow import monitor, options, prediction, prediction_result, training, training_plan
 
         homes = {
             monitor: ("Monitor",),
             options: ("TrainOptions", "TrainRequest"),
-            prediction: ("PredictResult", "predict"),
+            prediction: ("predict",),
+            prediction_result: ("PredictResult",),
             training: ("DryRunResult", "TrainResult", "dry_run", "train"),
             training_plan: ("TrainingPlan",),
         }

@@ -10,7 +10,7 @@ from ngm.estimators.classifier import NGMClassifier
 from ngm.estimators.regressor import NGMRegressor
 from ngm.features import Features
 from ngm.io.node_records import NodeRecords
-from ngm.io.run_folder import Run
+from ngm.io.run_folder import JSON, Run
 from ngm.partition.local_part import Partition, open_partition
 from ngm.recipes.parameters import parameters_from_flat
 from ngm.training import Epoch
@@ -48,8 +48,26 @@ def part_job(request: TrainRequest, monitor: Monitor) -> TrainingJob:
         if features is not None:
             features.save(run)
 
-    summary = {**partition.header.data, "source": options.source, **model_summary(runs.model, with_graph=True)}
+    summary = {**part_summary(partition), "source": options.source, **model_summary(runs.model, with_graph=True)}
     return TrainingJob(partition, runs, summary, frozenset(), fit, name_records, save_features)
+
+
+def part_summary(partition: Partition) -> dict[str, JSON]:
+    """What there is to tell of the data: what `ngm partition` knew, or what follows from the sizes alone."""
+    header = partition.header
+    labeled, task = sum(part.labeled for part in header.parts), str(header.task["task"])
+    known: dict[str, JSON] = {
+        "features": f"{header.width:,} numbers a node",
+        "label": "y",
+        "id": None,
+        "task": {"numbers": "number", "labels": "labels"}.get(task, "class"),
+        "rows": header.num_nodes,
+        "labeled": labeled,
+        "unlabeled": header.num_nodes - labeled,
+        "classes": {},
+        "graph": {"nodes": header.num_nodes, "edges": header.num_edges, "origin": str(partition.folder)},
+    }
+    return {**known, **header.data}
 
 
 def check_part_options(options: TrainOptions) -> None:

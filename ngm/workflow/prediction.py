@@ -4,83 +4,28 @@ from __future__ import annotations
 
 import shutil
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
-from ngm._spelling import first_of
 from ngm.estimators.base import NGMEstimator
 from ngm.estimators.loading import load
-from ngm.features import Features, RowIssue
-from ngm.features.feature_rows import NO_INPUT, format_issue
+from ngm.features import Features
 from ngm.features.features import Strings
 from ngm.io.files import is_graph_folder, temporary_path
 from ngm.io.run_folder import JSON, Run
 from ngm.io.tables.stream import Stream
 from ngm.networks.specifications import network_of
-from ngm.text.readers import UnreadTextsWarning
+from ngm.partition.part_folder import is_partition
+from ngm.workflow.part_prediction import predict_parts
 from ngm.workflow.prediction_files import check_output, written
-from ngm.workflow.prediction_items import Batch, Items, SourceOptions, items_of, opened
+from ngm.workflow.prediction_items import Items, SourceOptions, items_of, opened
+from ngm.workflow.prediction_result import OnRows, PredictionProgress, PredictOptions, PredictResult
 from ngm.workflow.predictions import Predicted, predicted
 
-OnRows: TypeAlias = Callable[[int, "int | None", str], None]
-"""Called with (how many are done, how many there are if that is known, what they are called)."""
 _BATCH_SIZE = 4096  # rows
-
-
-@dataclass(frozen=True)
-class PredictOptions:
-    """How the source is read and what is written of it.
-
-    Args:
-        text: Columns of texts; None where they are as in training, like the next four.
-        id: Column of ids.
-        label: Column of true labels, to compare with.
-        header: Whether the first line of a text file has names.
-        delimiter: Separates the fields of a text file.
-        all_classes: Whether each class has a column with its probability.
-        top: So many of the most probable classes.
-        spreadsheet_safe: Of .csv: whether texts that look like formulas are marked.
-    """
-
-    text: str | None = None
-    id: str | None = None
-    label: str | None = None
-    header: bool | None = None
-    delimiter: str | None = None
-    all_classes: bool = False
-    top: int = 1
-    spreadsheet_safe: bool = False
-
-
-@dataclass(frozen=True)
-class PredictResult:
-    """Predictions that are written.
-
-    Args:
-        output: The file.
-        count: How many rows or nodes were predicted.
-        noun: What they are called: texts, rows or nodes.
-        description: What was predicted, in words.
-        metric: Name of the score.
-        score: Its value on rows with a true label; None where there are none.
-        num_labeled: Rows with a true label.
-        notes: Rows that say nothing to the network, lines that were left out, labels that are unknown.
-        summary: What `ngm predict --json` prints.
-    """
-
-    output: Path
-    count: int
-    noun: str
-    description: str
-    metric: str
-    score: float | None
-    num_labeled: int
-    notes: Sequence[str]
-    summary: Mapping[str, JSON]
 
 
 def predict(
@@ -129,6 +74,8 @@ def predict_with(
     folder: Path, source: str, output: Path, options: PredictOptions, on_rows: OnRows | None = None
 ) -> PredictResult:
     """Predicts as `predict` does, with the options in a record."""
+    if is_partition(source):
+        return predict_parts(folder, source, output, options, on_rows)
     started = time.perf_counter()
     check_output(output, source, options.spreadsheet_safe)
     model, data = load(folder), training_record(folder)
@@ -139,7 +86,7 @@ def predict_with(
         read = SourceOptions(options.id, options.label, trained_id, options.delimiter, options.header, spill)
         trained_text = cast("str | None", data.get("text"))
         items = _open_items(folder, source, model, options.text or trained_text, options.text, read)
-        progress = _Progress(items, predictions, options.label)
+        progress = PredictionProgress(items.things, predictions, options.label)
         _check_key(items, predictions, options.id)
         if on_rows is not None:
             on_rows(0, items.total, items.things)
@@ -148,7 +95,7 @@ def predict_with(
                 write([batch.ids, *progress.predict(model, batch)])
                 if on_rows is not None:
                     on_rows(progress.count, items.total, items.things)
-    return progress.result(output, time.perf_counter() - started)
+    return progress.result(output, time.perf_counter() - started, items.notes())
 
 
 @contextmanager
@@ -225,71 +172,3 @@ def _check_key(items: Items, predictions: Predicted, id_column: str | None) -> N
     if key in [column.name for column in predictions.columns]:
         named = f"--id is {key!r}" if id_column else f"ids are in column {key!r}"
         raise ValueError(f"{named}, which is what a column of the output is called; give another column as --id")
-
-
-# What is counted
-
-
-@dataclass
-class _Progress:
-    """What was predicted so far."""
-
-    items: Items
-    predictions: Predicted
-    label: str | None
-    count: int = 0
-    issues: dict[tuple[str, str], tuple[int, list[object]]] = field(default_factory=dict)
-
-    def predict(self, model: NGMEstimator, batch: Batch) -> list[Sequence[object]]:
-        """Columns of the output for some more rows."""
-        made = batch.made
-        some = list(made.issues)
-        if isinstance(made.x, list):
-            silent = model.reader_.unread(model.reader_.read(made.x))
-            some += [RowIssue(silent + self.count, f"have no {model.reader_.knows}", NO_INPUT)] if len(silent) else []
-        for issue in some:
-            self._add(issue, batch)
-        self.count += len(batch.ids)
-        with warnings.catch_warnings():  # noted at the end, with the numbers that the rows have in the table
-            warnings.simplefilter("ignore", UnreadTextsWarning)
-            return self.predictions.take(made.x, batch.truth)
-
-    def _add(self, issue: RowIssue, batch: Batch) -> None:
-        count, first = self.issues.get((issue.condition, issue.consequence), (0, []))
-        rows = issue.rows[: 3 - len(first)].tolist()
-        examples = [batch.ids[row] for row in rows] if self.items.things == "nodes" else rows
-        self.issues[issue.condition, issue.consequence] = (count + len(issue.rows), [*first, *examples])
-
-    def result(self, output: Path, seconds: float) -> PredictResult:
-        """All that was predicted."""
-        name, score, known = self.predictions.score()
-        scored: dict[str, JSON] = {} if self.label is None else {_json_name(name): score, "labeled": known}
-        counts: dict[str, JSON] = {self.items.things: self.count, **self.predictions.as_json(), **scored}
-        notes = self._notes()
-        summary = {"predictions": str(output), **counts, "seconds": round(seconds, 3), "notes": cast(JSON, list(notes))}
-        return PredictResult(
-            output=output,
-            count=self.count,
-            noun=self.items.things,
-            description=self.predictions.summary(),
-            metric=name,
-            score=None if self.label is None else score,
-            num_labeled=known,
-            notes=notes,
-            summary=summary,
-        )
-
-    def _notes(self) -> list[str]:
-        """Which rows tell nothing, lines that did not fit, labels that are none."""
-        things = self.items.things
-        notes = [format_issue(n, self.count, first, things, *why) for why, (n, first) in self.issues.items()]
-        if self.predictions.strange:
-            names = first_of([repr(name) for name in self.predictions.strange])
-            notes.append(f"the run knows no such labels as {names} of column {self.label!r}; they count as wrong")
-        if self.label is not None and not self.predictions.score()[2]:
-            notes.append(f"column {self.label!r} has no label in any row, so nothing can be compared")
-        return notes + self.items.notes()
-
-
-def _json_name(score: str) -> str:
-    return score.lower().replace("-", "_")

@@ -47,7 +47,10 @@ class Predicted(Protocol):
     def columns(self) -> list[Column]:
         """What a row of the output has, behind its id."""
 
-    def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
+    def outputs(self, x: Given) -> NDArray[np.floating]:
+        """(b, c) what the network says of some rows."""
+
+    def take(self, outputs: NDArray[np.floating], truth: Sequence[object] | None) -> list[Sequence[object]]:
         """Values of the columns for some more rows, which are counted."""
 
     def score(self) -> tuple[str, float | None, int]:
@@ -108,9 +111,13 @@ class Classes:
             found += [Column(f"class_{rank}", kind), Column(f"probability_{rank}", "DOUBLE", _SHARE)]
         return found + [Column(f"p_{c}", "DOUBLE", _SHARE) for c in self.model.classes_.tolist() if self.every]
 
-    def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
+    def outputs(self, x: Given) -> NDArray[np.floating]:
+        """(b, c) probabilities."""
+        return self.model.predict_proba(x)
+
+    def take(self, outputs: NDArray[np.floating], truth: Sequence[object] | None) -> list[Sequence[object]]:
         """Values of the columns for some more rows, which are counted."""
-        shares, classes = self.model.predict_proba(x), self.model.classes_
+        shares, classes = outputs, self.model.classes_
         order = np.argsort(-shares, axis=1, kind="stable")[:, : self.top]  # (b, top)
         ranked = np.take_along_axis(shares, order, axis=1)
         out: list[Sequence[object]] = []
@@ -167,9 +174,13 @@ class Labels:
         """The labels, and the probability of each."""
         return [Column("labels", "VARCHAR"), *(Column(f"p_{name}", "DOUBLE", _SHARE) for name in self.names)]
 
-    def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
+    def outputs(self, x: Given) -> NDArray[np.floating]:
+        """(b, c) probabilities."""
+        return self.model.predict_proba(x)
+
+    def take(self, outputs: NDArray[np.floating], truth: Sequence[object] | None) -> list[Sequence[object]]:
         """Values of the columns for some more rows, which are counted."""
-        shares = self.model.predict_proba(x)
+        shares = outputs
         chosen = [[name for name, share in zip(self.names, row, strict=True) if share > 0.5] for row in shares.tolist()]
         self.counts.update(name for row in chosen for name in row)
         self.none += sum(not row for row in chosen)
@@ -220,10 +231,14 @@ class Numbers:
         names = [f"prediction_{i + 1}" for i in range(many)] if many > 1 else ["prediction"]
         return [Column(name, "DOUBLE") for name in names]  # every digit, so that what is read back is what predict gave
 
-    def take(self, x: Given, truth: Sequence[object] | None) -> list[Sequence[object]]:
-        """Values of the columns for some more rows, which are counted."""
+    def outputs(self, x: Given) -> NDArray[np.floating]:
+        """(b, T) numbers."""
         raw = self.model.predict(x)
-        found = raw.reshape(len(raw), -1)  # (b, T)
+        return raw.reshape(len(raw), -1)
+
+    def take(self, outputs: NDArray[np.floating], truth: Sequence[object] | None) -> list[Sequence[object]]:
+        """Values of the columns for some more rows, which are counted."""
+        found = outputs
         self.count += len(found)
         self.total += float(found.sum(dtype=np.float64))
         self.low, self.high = min(self.low, float(found.min())), max(self.high, float(found.max()))

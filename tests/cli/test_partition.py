@@ -88,8 +88,8 @@ def test_json_has_the_sizes_of_every_part(
         (("partition", "GRAPH", "--columns", "a", "--parts", "2", "--method", "metsi"), "did you mean 'metis'"),
         (("partition", "GRAPH", "--columns", "a", "--parts", "41"), "parts is 41 for 40 nodes"),
         (
-            ("train", "PARTS"),
-            "recipe is 'auto', whose teachers need the whole graph in one process; set recipe='paper'",
+            ("train", "PARTS", "--recipe", "strong"),
+            "recipe is 'strong', whose teachers need the whole graph in one process; set recipe='paper'",
         ),
         (("train", "PARTS", "--recipe", "paper", "--label", "kind"), "give it to ngm partition"),
         (("train", "PARTS", "--recipe", "paper", "--dry-run"), "--dry-run is for a table or a graph folder"),

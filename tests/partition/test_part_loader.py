@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -53,11 +54,7 @@ def test_processes_on_parts_measure_and_learn_what_one_does_on_the_whole(
     part_programs.write_parts(tmp_path)
     ended = run_ranks(server, in_ranks("train_and_measure", tmp_path, "part_programs"), world)
     assert ended.code == 0, ended.err
-    alone = {
-        f"{task} {name}": value
-        for task in part_programs.TASKS
-        for name, value in part_programs.learned(part_programs.fitted(task)).items()
-    }
+    alone = part_programs.learned_alone()
     for rank in range(world):
         found = np.load(tmp_path / f"rank{rank}.npz")
         for name in found:
@@ -78,6 +75,20 @@ def test_a_run_on_parts_whose_rank_was_killed_goes_on_to_the_same_result(tmp_pat
         resumed, expected = (np.load(tmp_path / f"{name}{rank}.npz") for name in ("resumed", "whole"))
         for name in expected:
             np.testing.assert_allclose(resumed[name], expected[name], rtol=1e-6, err_msg=f"{name}, rank {rank}")
+
+
+def test_a_command_whose_rank_was_killed_ends_in_one_line_and_goes_on(tmp_path: Path, server: Forked) -> None:
+    part_programs.write_parts(tmp_path)
+    code = in_ranks("killed_command", tmp_path, "part_programs")
+    for attempt, codes in (("0", {-signal.SIGKILL, 2}), ("1", {0})):
+        ended = run_ranks(server, code, 2, more={"TORCHELASTIC_RESTART_COUNT": attempt}, patience=60)
+        assert set(map(int, ended.err.splitlines()[-1].split())) == codes, ended.err
+        assert ended.err.count("error: ") == (attempt == "0")
+        assert ("the connection to another process was lost" in ended.err) == (attempt == "0")
+        assert ended.out.count("Run folder: ") == (attempt == "1")
+        assert (tmp_path / "run" / "weights.safetensors").exists() == (attempt == "1")
+    done = (tmp_path / "run" / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["epoch"] for line in done] == list(range(40))
 
 
 def test_negative_pairs_are_no_neighbours_in_any_part(parts: Path) -> None:

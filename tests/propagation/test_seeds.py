@@ -100,11 +100,11 @@ def test_the_three_shares_of_a_node_add_up_to_one() -> None:
     weight, labeled = graph.to_scipy(), np.arange(20) < 4
     for mu1, mu3 in ((1.0, 0.1), (math.inf, 0.1), (math.inf, 0.0), (2.0, 0.0)):
         found = system(weight, labeled, reached_by(labeled, weight), mu1, mu3)
-        total = found.shares.matrix.sum(axis=1) + found.label_share + found.prior_share
+        total = found.shares.matrix.sum(axis=1) + found.pulls.label_share + found.pulls.prior_share
         np.testing.assert_allclose(total, 1, rtol=1e-6)
         if mu1 == math.inf:
-            assert found.label_share[labeled].tolist() == [1] * 4
-            assert found.fixed[labeled].all()
+            assert found.pulls.label_share[labeled].tolist() == [1] * 4
+            assert found.pulls.fixed[labeled].all()
 
 
 def test_a_label_reaches_what_it_can_pull_through_others() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from ngm import Graph
 from ngm.recipes import teacher_weights
-from ngm.recipes.teacher_weights import prediction_assortativity, prior_weights, simplex_weights
+from ngm.recipes.assortativity import prediction_assortativity
+from ngm.recipes.teacher_weights import prior_weights, simplex_weights
 from ngm.recipes.teachers import Prediction
 from tests.three_classes import CLASS, EDGES, GRAPH, N
 

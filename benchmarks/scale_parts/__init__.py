@@ -1,0 +1,1 @@
+"""The parts of `benchmarks/scale.py`: what a process does, the projection, and the page."""
