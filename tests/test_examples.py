@@ -36,6 +36,7 @@ IGNORED = {  # what these packages warn of in their own code
     "lightning_module": ("`isinstance(treespec, LeafSpec)`", FutureWarning),
     "ray_train": ("`use_", DeprecationWarning),  # use_push_based_shuffle and others, which Ray Data sets itself
 }
+SLOW = ("ray_train",)  # tests/test_ray.py does the same
 PAGES = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -57,6 +58,8 @@ def skip_without(packages: list[str], what: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs_and_says_something(example: Path, tmp_path: Path, server: Forked) -> None:
     skip_without(NEEDS.get(example.stem, []), example.name)
+    if example.stem in SLOW and not os.environ.get("NGM_WHOLE_EXAMPLES"):
+        pytest.skip(f"{example.name} starts a cluster of its own; set NGM_WHOLE_EXAMPLES=1 to run it, too")
     code = f"import runpy\nrunpy.run_path({str(example)!r}, run_name='__main__')"
     done = server.run(Job((), str(tmp_path), script=script(code, IGNORED.get(example.stem))))
     assert done.code == 0, done.err

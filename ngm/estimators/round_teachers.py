@@ -22,6 +22,7 @@ from ngm.graph import Graph
 from ngm.propagation.label_propagation import LabelPropagation, UnreachedNodesWarning
 from ngm.recipes.auto import TaughtNodes, soft_targets
 from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.node_set import AllNodes
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport
 from ngm.recipes.teachers import Prediction, TeacherSet, predict_all
@@ -68,7 +69,8 @@ def round_labels(
     if teacher == "stack" and graph is not None:
         nodes, preset, labeled = known.taught_nodes(graph), _stack(known, graph, proba), labels >= 0
     else:
-        views = NodeViews({}, [] if graph is None or teacher == "network" else [graph])
+        graphs = [] if graph is None or teacher == "network" else [graph]
+        views = NodeViews({}, graphs, nodes=AllNodes(len(seeds)))
         nodes, labeled = TaughtNodes(views, np.ones_like(seeds)), seeds
         preset = TeacherPreset(_one_teacher(teacher, proba, propagation), scored=False, clamped=False)
     targets = Targets(one_hot(np.where(labeled, labels, -1), len(known.classes)))

@@ -72,7 +72,7 @@ def test_a_graph_is_judged_for_several_labels_and_for_numbers_too() -> None:
     value = np.where(y >= 0, truth + 0.1 * x[:, 0], np.nan)
     for estimator, target in (
         (NGMClassifier(recipe="paper", hidden=(8,), epochs=1), several),
-        (NGMRegressor(hidden=(8,), epochs=1), value),
+        (NGMRegressor(recipe="paper", hidden=(8,), epochs=1), value),
     ):
         assert estimator.fit(x, target, graph=graph).graphs_used_ == [True]
         with pytest.warns(UserWarning, match="^graph ignored"):
