@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.choices import ScalingName
+from ngm.networks.dropout import ByteDropout
 from ngm.networks.input_scaling import scaling_module
 
 
@@ -38,7 +38,7 @@ class FFNNModule(nn.Module):
         widths = [in_features, *hidden]
         shares = [input_dropout] + [dropout] * len(hidden)
         self.hidden = nn.ModuleList(_Block(a, b, share) for a, b, share in zip(widths, hidden, shares, strict=False))
-        self.dropout = nn.Dropout(shares[-1])
+        self.dropout = ByteDropout(shares[-1])
         self.output = _Linear(widths[-1], out_features)
         # h is read before its dropout, so that noise does not count as distance
         self.hidden_layer = f"hidden.{len(hidden) - 1}" if hidden else "output"
@@ -48,7 +48,7 @@ class FFNNModule(nn.Module):
         x = x if self.scale is None else self.scale(x)
         for block in self.hidden:
             x = block(x)  # (b, width)
-        logits: Tensor = self.output(_drop(self.dropout, x))
+        logits: Tensor = self.output(self.dropout(x))
         return logits
 
 
@@ -57,11 +57,11 @@ class _Block(nn.Module):
 
     def __init__(self, in_features: int, out_features: int, dropout: float) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = ByteDropout(dropout)
         self.linear = _Linear(in_features, out_features)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.linear(_drop(self.dropout, x)))
+        return F.relu(self.linear(self.dropout(x)))
 
 
 class _Linear(nn.Linear):
@@ -82,16 +82,4 @@ def _sparse_linear(x: Tensor, weight: Tensor) -> Tensor:
         mode="sum",
         per_sample_weights=x.values(),
         include_last_offset=True,
-    )
-
-
-def _drop(dropout: nn.Dropout, x: Tensor) -> Tensor:
-    if not x.is_sparse_csr:
-        dropped: Tensor = dropout(x)
-        return dropped
-    if not dropout.training or dropout.p == 0:
-        return x
-    # only stored entries can be dropped; zeros stay zeros either way
-    return torch.sparse_csr_tensor(
-        x.crow_indices(), x.col_indices(), dropout(x.values()), x.shape, check_invariants=False
     )

@@ -18,8 +18,9 @@ from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_set import NodeSet
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.teacher_weights import graph_assortativity, mixed, prior_weights, simplex_weights
-from ngm.recipes.teachers import Prediction, TeacherSet, predict_all
+from ngm.recipes.teachers import Prediction, TeacherSet, predict_all, relearn
 
+RELEARNED = 0.5  # weight of the models that learn from the predictions of all teachers
 SHARPNESS = 1.5  # power that soft labels are raised to: a mean over teachers is less sure than it could be
 
 
@@ -35,15 +36,18 @@ class TeacherPreset:
         clamped: Whether labelled nodes have their own label; else what teachers say of them, too.
         unscored: Predictions of models that have learned from all labels, and so cannot be scored by any: each has the
             weight that its prior has among those of all.
+        relearned: Whether linear models then learn from what all of these are surest of, and have a share of
+            `RELEARNED` in the soft labels; not of label sets.
     """
 
     teachers: TeacherSet
     scored: bool = True
     clamped: bool = True
     unscored: Sequence[Prediction] = ()
+    relearned: bool = False
 
 
-AUTO = TeacherPreset(predict_all)
+AUTO = TeacherPreset(predict_all, relearned=True)
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,10 @@ def stack_teachers(
         _calibrate(predictions, unseen, known, nodes)
     weights = simplex_weights([known.likelihood(proba) for proba in unseen], prior)
     unseen_blend = mixed(unseen, weights)
-    predictions, prior, weights = _with_unscored(predictions, prior, weights, preset, targets.multilabel, nodes)
-    blend = mixed([p.values for p in predictions], weights)
+    found = _with_unscored(_Weighted(predictions, prior, weights), preset, targets.multilabel, nodes)
+    if preset.relearned and views.whole and views.features and not targets.multilabel:
+        found = _with_relearned(found, views, targets, labeled)
+    blend = found.blend()
     if targets.class_prior is not None:
         factors = class_factors(nodes.sample(blend, SAMPLED), targets.class_prior)
         blend, unseen_blend = rescaled(blend, factors), rescaled(unseen_blend, factors)
@@ -149,7 +155,8 @@ def stack_teachers(
     if preset.clamped:
         soft_labels[true] = targets.values[true]
     scores = [known.score(proba) for proba in unseen]
-    report = teacher_report(predictions, prior, weights, scores, known.score(unseen_blend), len(known.values))
+    score = known.score(unseen_blend)
+    report = teacher_report(found.predictions, found.prior, found.weights, scores, score, len(known.values))
     return Stack(soft_labels, replace(report, assortativity=assortativity, scored=preset.scored))
 
 
@@ -199,26 +206,56 @@ def _calibrate(predictions: list[Prediction], unseen: list[Floats], known: Targe
         unseen[i] = powered(unseen[i], power, known.multilabel)
 
 
-def _with_unscored(
-    predictions: list[Prediction],
-    prior: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    preset: TeacherPreset,
-    multilabel: bool,
-    nodes: NodeSet,
-) -> tuple[list[Prediction], NDArray[np.float64], NDArray[np.float64]]:
-    """Predictions, prior and weights with the unscored teachers of the preset after the others."""
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Predictions of t teachers with their (t,) prior and weights."""
+
+    predictions: list[Prediction]
+    prior: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def blend(self) -> Floats:
+        """(n, C) weighted mean."""
+        return mixed([prediction.values for prediction in self.predictions], self.weights)
+
+    def weight_by_graph(self, num_graphs: int) -> tuple[float, list[float]]:
+        """(weight of the teachers that use no graph, weight of those of each graph)."""
+        of_graph = [0.0] * num_graphs
+        for prediction, weight in zip(self.predictions, self.weights.tolist(), strict=True):
+            if prediction.graph is not None:
+                of_graph[prediction.graph] += weight
+        return 1 - sum(of_graph), of_graph
+
+    def joined_by(self, further: Sequence[Prediction], share: float) -> _Weighted:
+        """With further predictions, which have this share of the weight together, split by their priors."""
+        own = np.array([prediction.prior for prediction in further])
+        own = own / own.sum() * share
+        prior, weights = (np.concatenate([(1 - share) * shares, own]) for shares in (self.prior, self.weights))
+        return _Weighted([*self.predictions, *further], prior, weights)
+
+
+def _with_unscored(found: _Weighted, preset: TeacherPreset, multilabel: bool, nodes: NodeSet) -> _Weighted:
+    """The teachers with the unscored ones of the preset after them."""
     if not preset.unscored:
-        return predictions, prior, weights
+        return found
     further = list(preset.unscored)
     if preset.scored and not multilabel:
-        powers = [confidence_power(nodes.sample(p.values, SAMPLED)) for p in further]
-        further = [replace(p, values=powered(p.values, x, multilabel)) for p, x in zip(further, powers, strict=True)]
-    own = np.array([p.prior for p in preset.unscored])
-    total = own.sum() + sum(p.prior for p in predictions)
-    rest = 1 - own.sum() / total
-    together = [np.concatenate([rest * shares, own / total]) for shares in (prior, weights)]
-    return [*predictions, *further], together[0], together[1]
+        further = [_of_one_confidence(prediction, nodes) for prediction in further]
+    own = sum(prediction.prior for prediction in further)
+    return found.joined_by(further, own / (own + sum(prediction.prior for prediction in found.predictions)))
+
+
+def _with_relearned(found: _Weighted, views: NodeViews, targets: Targets, labeled: Mask) -> _Weighted:
+    """The teachers with those after them that learn from what all teachers together are surest of."""
+    blend = found.blend()
+    sure = powered(blend, confidence_power(views.nodes.sample(blend, SAMPLED)), False)
+    further = relearn(views, sure, targets, labeled, *found.weight_by_graph(len(views.operators)))
+    return found.joined_by([_of_one_confidence(prediction, views.nodes) for prediction in further], RELEARNED)
+
+
+def _of_one_confidence(prediction: Prediction, nodes: NodeSet) -> Prediction:
+    power = confidence_power(nodes.sample(prediction.values, SAMPLED))
+    return replace(prediction, values=powered(prediction.values, power, False))
 
 
 def _dealt_folds(targets: Targets, labeled: Mask, seed: int, nodes: NodeSet) -> NDArray[np.int64]:

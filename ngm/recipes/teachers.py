@@ -13,9 +13,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
@@ -135,6 +136,46 @@ def _of_rows(
         yield Prediction(f"{name} alike{number}", words, found, i, prior=2 if i is None else 8)
 
 
+def relearn(
+    views: NodeViews, proba: Floats, targets: Targets, labeled: Mask, weight_alone: float, weight_of_graphs: list[float]
+) -> Iterator[Prediction]:
+    """Linear models that learn from the labels and from what all teachers together are surest of.
+
+    Args:
+        views: Of the nodes.
+        proba: (n, C) of all teachers together.
+        targets: Labels, one a node.
+        labeled: (n,) mask of those that may be learned from.
+        weight_alone: Weight of the teachers that use no graph: the models of bare rows have it, too.
+        weight_of_graphs: Weight of the teachers of each graph, likewise.
+    """
+    number = ["" if len(views.operators) == 1 else f" {i}" for i in range(len(views.operators))]
+    for view in views.features:
+        yield _relearned(view, view, views.features[view], proba, targets, labeled, None, weight_alone)
+        for i, weight in enumerate(weight_of_graphs):
+            for name, words, rows in (
+                (f"{view} around", f"{view} averaged over random walks", views.neighborhood(view, i)),
+                (f"{view} by hops", f"{view} beside its means one and two hops away", views.hops(view, i)),
+            ):
+                yield _relearned(f"{name}{number[i]}", words, rows, proba, targets, labeled, i, weight / 2)
+
+
+def _relearned(
+    name: str,
+    words: str,
+    rows: Features,
+    proba: Floats,
+    targets: Targets,
+    labeled: Mask,
+    graph: int | None,
+    prior: float,
+) -> Prediction:
+    values = self_trained(rows, proba, targets, labeled)
+    return Prediction(
+        f"{name} relearned", f"linear model of {words}; learns from all teachers", values, graph, prior=prior
+    )
+
+
 def spread_labels(
     graph: Operators, targets: Targets, labeled: Mask, share: float = SPREADING, nodes: NodeSet | None = None
 ) -> Floats:
@@ -198,11 +239,37 @@ def linear_proba(
         proba[:, known[0]] = 1
         return proba
     model = LogisticRegression(C=inverse_penalty, max_iter=MAX_ITERATIONS)
+    coordinates, axes = row_space(known_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model that is nearly there teaches as well
-        model.fit(known_rows, label, sample_weight=weight)
+        model.fit(coordinates, label, sample_weight=weight)
+    if axes is not None:
+        model.coef_, model.n_features_in_ = model.coef_ @ axes, rows.shape[1]
     proba[:, model.classes_] = model.predict_proba(rows)
     return proba
+
+
+def row_space(rows: Features) -> tuple[Features, Floats | None]:
+    """Coordinates of fewer rows than columns within the space that they span, which is where a linear model is found.
+
+    A penalised linear model of the coordinates is that of the rows: its slopes are a sum over rows, and the axes are
+    of length 1 and orthogonal.
+
+    Args:
+        rows: (k, d).
+
+    Returns:
+        ((k, r) coordinates, (r, d) axes); (rows, None) where there are no fewer rows than columns.
+    """
+    if rows.shape[0] >= rows.shape[1]:
+        return rows, None
+    gram = rows @ rows.T
+    exact = np.asarray(cast(sp.csr_array, gram).toarray() if sp.issparse(gram) else gram, dtype=np.float64)
+    squares, vectors = np.linalg.eigh(exact)
+    spanned = squares > 1e-6 * max(squares[-1], 1e-12)
+    length = np.sqrt(squares[spanned])
+    axes = np.asarray(rows.T @ (vectors[:, spanned] / length).astype(np.float32), dtype=np.float32).T  # (r, d)
+    return np.asarray(vectors[:, spanned] * length, dtype=np.float32), axes
 
 
 def self_trained(rows: Features, proba: Floats, targets: Targets, labeled: Mask) -> Floats:

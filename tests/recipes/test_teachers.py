@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
 
 from ngm import Graph, knn_graph
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.node_views import GraphOperators, NodeViews, scaled_features
-from ngm.recipes.teachers import SPREADING_ALIKE, linear_proba, predict_all, self_trained, spread_labels
+from ngm.recipes.teachers import (
+    SPREADING_ALIKE,
+    linear_proba,
+    predict_all,
+    relearn,
+    row_space,
+    self_trained,
+    spread_labels,
+)
 from tests.three_classes import CLASS, EDGES, GRAPH, LABELED, TARGETS, N, X, views
 
 RNG = np.random.default_rng(0)
@@ -76,6 +87,43 @@ def test_a_linear_teacher_is_scikit_learns() -> None:
     rows = scaled_features(X)
     model = LogisticRegression(C=100.0, max_iter=200).fit(rows[LABELED], CLASS[LABELED])
     np.testing.assert_allclose(linear_proba(rows, TARGETS, LABELED), model.predict_proba(rows), atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_linear_teacher_of_fewer_labels_than_columns_is_scikit_learns(sparse: bool) -> None:
+    rows = normalize(RNG.normal(size=(N, 40)).astype(np.float32) * (RNG.random((N, 40)) < 0.4))
+    rows[1] = rows[0]  # rows that span less than there are of them
+    given = sp.csr_array(rows) if sparse else rows
+    model = LogisticRegression(C=100.0, max_iter=200).fit(rows[LABELED], CLASS[LABELED])
+    np.testing.assert_allclose(linear_proba(given, TARGETS, LABELED), model.predict_proba(rows), atol=1e-4)
+
+
+def test_the_axes_of_rows_are_orthogonal_and_give_the_rows_back() -> None:
+    rows = RNG.normal(size=(6, 11)).astype(np.float32)
+    rows[5] = rows[4] + rows[3]
+    coordinates, axes = row_space(rows)
+    assert axes is not None
+    assert axes.shape == (5, 11)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(5), atol=1e-5)
+    np.testing.assert_allclose(coordinates @ axes, rows, atol=1e-5)
+
+
+def test_rows_as_many_as_columns_are_left_as_they_are() -> None:
+    rows = RNG.normal(size=(6, 6)).astype(np.float32)
+    assert row_space(rows) == (rows, None)
+
+
+def test_models_that_learn_from_all_teachers_weigh_as_the_teachers_of_their_graph() -> None:
+    proba = RNG.dirichlet(np.ones(3), size=N).astype(np.float32)
+    nodes = views()
+    found = {one.name: one for one in relearn(nodes, proba, TARGETS, LABELED, 0.2, [0.8])}
+    assert {name: (one.graph, one.prior) for name, one in found.items()} == {
+        "features relearned": (None, 0.2),
+        "features around relearned": (0, 0.4),
+        "features by hops relearned": (0, 0.4),
+    }
+    expected = self_trained(nodes.hops("features", 0), proba, TARGETS, LABELED)
+    np.testing.assert_array_equal(found["features by hops relearned"].values, expected)
 
 
 def test_an_edge_reversed_or_a_node_renamed_changes_no_teacher() -> None:
