@@ -19,6 +19,8 @@ PRIOR_LABELS = 10.0  # held-out labels that the prior weights count for
 UNINFORMATIVE = 0.05  # assortativity of predictions up to which a graph is not trusted
 INFORMATIVE = 0.08  # assortativity from which on it is
 MIN_TRUST = 0.05  # prior weight of all teachers with a graph that seems to know nothing
+EVIDENT = 0.3  # assortativity from which on a graph surely knows the classes
+ALONE_BESIDE_EVIDENT = 0.5  # what the priors of teachers without a graph are multiplied by then
 _STEPS = 200
 
 
@@ -27,19 +29,27 @@ def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> ND
 
     Args:
         predictions: Of the teachers.
-        assortativity: From `INFORMATIVE` on the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those
-            with a graph have `MIN_TRUST` together.
+        assortativity: At `INFORMATIVE` the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those with a
+            graph have `MIN_TRUST` together; from `EVIDENT` on the priors of those without are halved.
     """
     uses_graph = np.array([prediction.graph is not None for prediction in predictions])
-    trusted = _normalized(np.array([prediction.prior for prediction in predictions]))
+    evidence = _between(assortativity, INFORMATIVE, EVIDENT)
+    of_alone = 1 - evidence * (1 - ALONE_BESIDE_EVIDENT)
+    own = np.array([prediction.prior for prediction in predictions])
+    trusted = _normalized(np.where(uses_graph, own, own * of_alone))
     if uses_graph.all():
         return trusted
     alone = _normalized(np.array([prediction.prior_alone for prediction in predictions]) * ~uses_graph)
     if not uses_graph.any():
         return alone
     untrusted = (1 - MIN_TRUST) * alone + MIN_TRUST * _normalized(trusted * uses_graph)
-    trust = min(max((assortativity - UNINFORMATIVE) / (INFORMATIVE - UNINFORMATIVE), 0.0), 1.0)
+    trust = _between(assortativity, UNINFORMATIVE, INFORMATIVE)
     return np.asarray(trust * trusted + (1 - trust) * untrusted)
+
+
+def _between(value: float, low: float, high: float) -> float:
+    """0 up to `low`, 1 from `high` on, and a straight line between them."""
+    return min(max((value - low) / (high - low), 0.0), 1.0)
 
 
 def _normalized(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -44,13 +44,21 @@ def predictions(*uses_graph: bool, prior: tuple[float, ...] = ()) -> list[Predic
 
 def test_prior_weights_are_the_teachers_own_with_an_informative_graph_and_on_x_with_another() -> None:
     teachers = predictions(False, True, True, True, prior=(1, 1, 2, 4))
-    np.testing.assert_allclose(prior_weights(teachers, 0.5), [1 / 8, 1 / 8, 2 / 8, 4 / 8])
+    np.testing.assert_allclose(prior_weights(teachers, teacher_weights.INFORMATIVE), [1 / 8, 1 / 8, 2 / 8, 4 / 8])
     weights = prior_weights(teachers, 0.0)
     assert weights[0] == pytest.approx(1 - teacher_weights.MIN_TRUST)
     np.testing.assert_allclose(weights[1:], teacher_weights.MIN_TRUST * np.array([1, 2, 4]) / 7)
     halfway = prior_weights(teachers, (teacher_weights.UNINFORMATIVE + teacher_weights.INFORMATIVE) / 2)
     np.testing.assert_allclose(halfway, (weights + np.array([1, 1, 2, 4]) / 8) / 2)
     np.testing.assert_allclose(prior_weights(predictions(True, True), 0.0), 0.5)  # nothing but the graph
+
+
+def test_teachers_without_a_graph_count_half_beside_one_that_evidently_knows_the_classes() -> None:
+    teachers = predictions(False, True, True, prior=(2, 2, 4))
+    for assortativity in (teacher_weights.EVIDENT, 1.0):
+        np.testing.assert_allclose(prior_weights(teachers, assortativity), [1 / 7, 2 / 7, 4 / 7])
+    between = (teacher_weights.INFORMATIVE + teacher_weights.EVIDENT) / 2
+    np.testing.assert_allclose(prior_weights(teachers, between), np.array([1.5, 2, 4]) / 7.5)
 
 
 def test_assortativity_is_the_correlation_of_both_ends() -> None:
