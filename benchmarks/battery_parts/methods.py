@@ -158,7 +158,7 @@ METHODS = {
     "propagation-student": Method("label propagation + student", label_propagation_student),
     "paper": Method('recipe="paper"', paper, multi_label=True),
     "strong": Method('recipe="strong"', strong, by_default=False),
-    "default": Method("default", default, version=3, multi_label=True),
+    "default": Method("default", default, version=4, multi_label=True),
     "default-attraction": Method("default, attraction in the student", default_with_attraction, by_default=False),
     "default-shares": Method("default, class shares known", default_with_shares, by_default=False),
     "ceiling": Method("ceiling", ceiling),
