@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
@@ -272,7 +273,7 @@ def _bounds(interval: JSON) -> tuple[float, float] | None:
 
 
 def _known(score: float | None) -> float:
-    return float("nan") if score is None else score
+    return math.nan if score is None else score
 
 
 def _score(value: float) -> float | None:

@@ -6,6 +6,7 @@ the weight of its prior.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -184,7 +185,8 @@ def teacher_report(
         {prediction.name: prediction.graph for prediction in predictions if prediction.graph is not None},
         dict(zip(names, prior.tolist(), strict=True)),
         dict(zip(names, weights.tolist(), strict=True)),
-        dict.fromkeys(names, float("nan")) | dict(zip(names, scores, strict=False)),
+        dict.fromkeys(names, math.nan)  # the one object of math, so that equal reports are equal
+        | dict(zip(names, scores, strict=False)),
         score,
         num_held_out,
         [],

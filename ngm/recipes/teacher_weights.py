@@ -29,8 +29,8 @@ def prior_weights(predictions: Sequence[Prediction], assortativity: float) -> ND
 
     Args:
         predictions: Of the teachers.
-        assortativity: At `INFORMATIVE` the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those with a
-            graph have `MIN_TRUST` together; from `EVIDENT` on the priors of those without are halved.
+        assortativity: At `INFORMATIVE` the weights are as each teacher's `prior` says; up to `UNINFORMATIVE` those with
+            a graph have `MIN_TRUST` together; from `EVIDENT` on the priors of those without are halved.
     """
     uses_graph = np.array([prediction.graph is not None for prediction in predictions])
     evidence = _between(assortativity, INFORMATIVE, EVIDENT)

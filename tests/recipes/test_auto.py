@@ -95,7 +95,7 @@ def test_a_graph_that_knows_nothing_gets_little_weight() -> None:
 
     def weight_without_graph(graph: Graph) -> float:
         weights = auto().fit(x, FEW, graph=graph).teachers_.weights
-        return sum(w for name, w in weights.items() if name in ALONE)
+        return sum(w for name, w in weights.items() if name.removesuffix(" relearned") in ALONE)
 
     assert weight_without_graph(shuffled) > 0.8 > 0.5 > weight_without_graph(GRAPH)
 
