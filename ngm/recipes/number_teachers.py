@@ -18,10 +18,11 @@ import torch
 from numpy.typing import NDArray
 
 from ngm.recipes.label_matrix import Mask
+from ngm.recipes.linear_models import MAX_LABELED
 from ngm.recipes.node_set import at_most
 from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
 from ngm.recipes.ridge import MAX_KERNEL_ROWS, Fitted, kernel_ridge, ridge
-from ngm.recipes.teachers import MAX_LABELED, SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction
+from ngm.recipes.teachers import SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction
 
 
 @dataclass(frozen=True, eq=False)
