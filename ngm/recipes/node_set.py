@@ -122,7 +122,8 @@ class OwnNodes:
         if not sp.issparse(rows):
             return cast(Rows, _gathered(cast("NDArray[np.generic]", rows))[order])
         sparse = cast(sp.csr_array, rows)
-        lengths, indices = _gathered(np.diff(sparse.indptr)), _gathered(sparse.indices)
+        counts, columns = (a.astype(np.int64) for a in (np.diff(sparse.indptr), sparse.indices))  # int32 in some ranks
+        lengths, indices = _gathered(counts), _gathered(columns)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         whole = sp.csr_array((_gathered(sparse.data), indices, starts), shape=(len(lengths), sparse.shape[1]))
         return cast(Rows, whole[order])
