@@ -15,17 +15,7 @@ from tests.benchmark_modules import Forked
 from tests.commands import Run, runner
 from tests.part_checks import assert_alike
 from tests.planted_graphs import RNG, planted, shown
-from tests.ranks import run_ranks
-
-IN_RANKS = """
-import sys
-from ngm.cli import main
-sys.argv = {}
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code
-"""
+from tests.ranks import run_command, run_ranks
 
 
 @pytest.fixture
@@ -136,7 +126,7 @@ def test_parts_are_checked_as_the_graph_by_any_number_of_processes(
 ) -> None:
     whole, alone = (json.loads(check(*words, "--json")[1]) for words in ((folder, "--columns", "vector"), (parts,)))
     assert_alike(alone, whole | {"folder": str(parts)}, "parts")
-    ended = run_ranks(server, IN_RANKS.format(["ngm", "check", str(parts), "--json"]), 2)
+    ended = run_ranks(server, run_command("check", str(parts), "--json"), 2)
     assert ended.code == 0, ended.err
     assert_alike(json.loads(ended.out), alone, "two processes")  # printed once
 
