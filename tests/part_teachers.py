@@ -87,8 +87,11 @@ def run(folder: Path) -> None:
         found |= _as_arrays("numbers", part.nodes, part_numbers(part, numbers, part.labeled, seed=0))
         model = classifier().fit_parts(folder / "weighted")
         found["proba"] = cast(NGMClassifier, model).predict_proba(X)
+        found["proba teachers"] = np.array(list(model.teachers_.weights))
         regressor = NGMRegressor(network=NETWORK, epochs=3, batch_size=1000, seed=1).fit_parts(folder / "numbers")
-        found["predicted"] = regressor.predict(X)
+        found["predicted"] = cast(NGMRegressor, regressor).predict(X)
+        found["predicted teachers"] = np.array(list(regressor.teachers_.weights))
+        found["trained on"] = np.array([model.num_labeled_, regressor.num_labeled_])
     np.savez(folder / f"teachers{rank}of{world}.npz", **found)
 
 

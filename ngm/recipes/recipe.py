@@ -66,13 +66,15 @@ class Recipe:
     def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
         """The problem with `graphs_used`: all graphs, or with `graph_screen` those that are informative.
 
+        A graph in parts is used as it is.
+
         Args:
             problem: Has the graphs.
             network: Not trained yet.
             loss: To be trained with.
             dtype: Of the rows that the network takes.
         """
-        if not self.parameters.graph_screen:
+        if problem.part is not None or not self.parameters.graph_screen:
             return replace(problem, graphs_used=[True] * len(problem.graphs))
         seed, device = self.parameters.seed, self.parameters.device
         return replace(problem, graphs_used=informative_graphs(problem, network, loss.cost, seed, dtype, device))

@@ -101,3 +101,10 @@ def test_every_rank_predicts_the_numbers_that_one_predicts(folder: Path, found: 
     assert (alone.std(axis=0) > 0.01).all()  # else any network would do
     for rank in found:
         np.testing.assert_allclose(rank["predicted"], alone, atol=1e-5)
+
+
+def test_networks_are_trained_on_what_the_teachers_say(found: Found) -> None:
+    for rank in found:
+        assert rank["trained on"].tolist() == [TAKE_PART.sum()] * 2
+        assert rank["proba teachers"].tolist() == rank["weighted names"].tolist()
+        assert rank["predicted teachers"].tolist() == rank["numbers names"].tolist()
