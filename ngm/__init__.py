@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ngm.build import KnowledgeGraph, knn_graph, knowledge_graph, shared_graph, sparse_graph, text_graph
     from ngm.collapse import CollapseWarning
     from ngm.diagnosis.diagnose import diagnose
+    from ngm.diagnosis.part_graph import diagnose_parts
     from ngm.diagnosis.records import Diagnosis
     from ngm.edge_batch import EdgeBatch, EdgeKind
     from ngm.estimators.classifier import NGMClassifier
@@ -59,6 +60,7 @@ __all__ = [
     "Table",
     "__version__",
     "diagnose",
+    "diagnose_parts",
     "knn_graph",
     "knowledge_graph",
     "load",
@@ -99,6 +101,7 @@ _HOMES = {  # the same as above, for Python itself
     "SelfTraining": "ngm.estimators.self_training",
     "Table": "ngm.io.tables",
     "diagnose": "ngm.diagnosis.diagnose",
+    "diagnose_parts": "ngm.diagnosis.part_graph",
     "knn_graph": "ngm.build",
     "knowledge_graph": "ngm.build",
     "load": "ngm.estimators.loading",

@@ -133,6 +133,12 @@ def in_ranks(name: str, folder: Path, module: str = "rank_programs") -> str:
     return f"from pathlib import Path\nfrom tests import {module}\n{module}.{name}(Path({str(folder)!r}))"
 
 
+def run_command(*words: str) -> str:
+    """Code for `run_ranks` that runs `ngm`."""
+    command = f"import sys\nfrom ngm.cli import main\nsys.argv = {['ngm', *words]!r}"
+    return f"{command}\ntry:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code"
+
+
 def succeed(processes: Sequence[subprocess.Popen[str]]) -> None:
     """Waits for processes whose output is read, and shows it where one fails."""
     for process in processes:

@@ -66,6 +66,7 @@ SIGNATURES: dict[str, dict[str, object]] = {
     "NGMClassifier.fit_parts": {"self": REQUIRED, "partition": REQUIRED},
     "save_graph": {"folder": REQUIRED, "graph": REQUIRED, "nodes": None},
     "diagnose": {"graph": REQUIRED, "y": REQUIRED, "x": None},
+    "diagnose_parts": {"partition": REQUIRED},
 }
 # Arguments that are given by name; each has a default.
 BY_NAME: dict[str, set[str]] = {

@@ -17,7 +17,9 @@ from torch import Tensor
 
 from ngm.build.exact import Step, exact_neighbors, fast_dtypes
 from ngm.build.ranking import CHUNK, GROUP, Keys, best_chunks, make_keys, measure, nearest
+from ngm.build.row_shares import gather_shares, share_of
 from ngm.build.space import SearchSpace
+from ngm.distributed import from_first
 
 _CELL_SIZE = 256  # rows in a cell, at most
 _SPLIT_SAMPLE = 1024  # rows of a part that decide how it is halved
@@ -45,7 +47,13 @@ class Cells:
 
 
 def approximate_neighbors(
-    space: SearchSpace, k: int, sample: Tensor, recall: float, generator: torch.Generator, on_step: Step | None = None
+    space: SearchSpace,
+    k: int,
+    sample: Tensor,
+    recall: float,
+    generator: torch.Generator,
+    on_step: Step | None = None,
+    over_ranks: bool = False,
 ) -> tuple[Tensor, Tensor, float]:
     """Finds nearly all of the nearest rows.
 
@@ -56,29 +64,32 @@ def approximate_neighbors(
         recall: Share of the sample's true neighbors that is aimed at.
         generator: Decides how the rows are halved.
         on_step: Called with (rows done, rows in all); each round of the search counts every row once.
+        over_ranks: Whether the processes of a group search together, each for its share of the rows.
 
     Returns:
         (similarity, neighbor, recall): (n, k) each, best first, and the share that was found.
     """
     list_size = min(max(_MIN_LIST, k + 2), len(space) - 1)
     step = _progress_counter(on_step, (1 + _MAX_ROUNDS) * len(space))
-    true_similarity, neighbor = exact_neighbors(space, sample, k)
+    true_similarity, neighbor = exact_neighbors(space, sample, k, over_ranks=over_ranks)
     cells = make_cells(space, generator)
     probes = _num_probes(space, cells, sample, neighbor, 1 - _MISS_FACTOR * (1 - recall), list_size)
     dtype = torch.bfloat16 if torch.bfloat16 in fast_dtypes(space) else torch.float32
     keys = make_keys(space, cells.rows.view(-1), cells.rows.shape[1], dtype)
     order = cells.rows[cells.rows >= 0]
+    if over_ranks:
+        order = from_first(order)  # other processors may round otherwise
     similarity, neighbor = _search_chunks(
-        order, _CHUNK_ROWS, list_size, step, lambda r: _search_cells(keys, cells, r, probes, list_size)
+        order, _CHUNK_ROWS, list_size, step, lambda r: _search_cells(keys, cells, r, probes, list_size), over_ranks
     )
     for _ in range(_MAX_ROUNDS):
         if recall_of(similarity[sample, :k], true_similarity) >= recall:
             break
-        similarity, neighbor = join(space, neighbor, order, step)
+        similarity, neighbor = join(space, neighbor, order, step, over_ranks)
     similarity, neighbor = similarity[:, :k].contiguous(), neighbor[:, :k].contiguous()
     incomplete = (neighbor < 0).any(dim=1).nonzero()[:, 0]
     if len(incomplete):
-        similarity[incomplete], neighbor[incomplete] = exact_neighbors(space, incomplete, k)
+        similarity[incomplete], neighbor[incomplete] = exact_neighbors(space, incomplete, k, over_ranks=over_ranks)
     step((1 + _MAX_ROUNDS) * len(space))
     return similarity, neighbor, recall_of(similarity[sample], true_similarity)
 
@@ -184,7 +195,9 @@ def reverse_neighbors(neighbor: Tensor, max_rows: int) -> Tensor:
     return result
 
 
-def join(space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[int], None]) -> tuple[Tensor, Tensor]:
+def join(
+    space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[int], None], over_ranks: bool = False
+) -> tuple[Tensor, Tensor]:
     """Looks at the neighbors of each row, the rows that chose it, and the neighbors of both.
 
     Args:
@@ -192,6 +205,7 @@ def join(space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[in
         neighbor: (n, list_size) rows found so far, best first.
         order: (n,) all rows, near ones together, so that memory is read in few places.
         step: Called with the number of rows done.
+        over_ranks: As for `approximate_neighbors`.
 
     Returns:
         (similarity, neighbor), each (n, list_size), best first.
@@ -214,7 +228,7 @@ def join(space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[in
         vectors = space.key.index_select(0, distinct.clamp(min=0).view(-1)).view(*distinct.shape, -1)
         return nearest(space, rows, distinct, vectors, list_size)
 
-    return _search_chunks(order, _JOIN_CHUNK_ROWS, list_size, step, search)
+    return _search_chunks(order, _JOIN_CHUNK_ROWS, list_size, step, search, over_ranks)
 
 
 def _search_chunks(
@@ -223,10 +237,15 @@ def _search_chunks(
     list_size: int,
     step: Callable[[int], None],
     search: Callable[[Tensor], tuple[Tensor, Tensor]],
+    over_ranks: bool,
 ) -> tuple[Tensor, Tensor]:
     """Does a job for all rows, some at a time; (similarity, neighbor), each (n, list_size)."""
     similarity, neighbor = torch.empty(len(order), list_size), torch.empty(len(order), list_size, dtype=torch.int64)
-    for rows in torch.split(order, chunk_size):
-        similarity[rows], neighbor[rows] = search(rows)
-        step(len(rows))
+    own = share_of(order, chunk_size) if over_ranks else order
+    for rows in torch.split(own, chunk_size):
+        if len(rows):
+            similarity[rows], neighbor[rows] = search(rows)
+        step(len(rows) * len(order) // max(len(own), 1))
+    if over_ranks:
+        similarity[order], neighbor[order] = gather_shares(similarity[own], neighbor[own])
     return similarity, neighbor

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ngm._processor import multiplies
 from ngm.build.ranking import CHUNK, GROUP, MARGIN, MARGIN_INT8, Keys, best_chunks, make_keys, measure
+from ngm.build.row_shares import gather_shares, share_of
 from ngm.build.space import SearchSpace
 
 Step = Callable[[int, int], None]
@@ -26,6 +27,7 @@ def exact_neighbors(
     k: int,
     on_step: Step | None = None,
     dtypes: Sequence[torch.dtype] | None = None,
+    over_ranks: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Finds the nearest of all rows.
 
@@ -36,10 +38,13 @@ def exact_neighbors(
         on_step: Called with (rows done, rows in all) after each strip.
         dtypes: Types to rank in, one after the other: rows in doubt in one are searched again in the next, and the
             last is float32. The result is the same; where not given, those are used that this processor is quick in.
+        over_ranks: Whether the processes of a group search together, each for its share of the rows.
 
     Returns:
         (similarity, neighbor), each (r, k), best first.
     """
+    if over_ranks:
+        return gather_shares(*exact_neighbors(space, share_of(rows, _STRIP_ROWS), k, on_step, dtypes))
     similarity, neighbor = torch.empty(len(rows), k), torch.empty(len(rows), k, dtype=torch.int64)
     remaining, step = torch.arange(len(rows)), _increasing_progress(on_step, len(rows))
     for dtype in fast_dtypes(space) if dtypes is None else dtypes:

@@ -49,6 +49,7 @@ def nearest_neighbors(
     recall: float = 0.98,
     seed: int = 0,
     on_step: Step | None = None,
+    over_ranks: bool = False,
 ) -> Neighbors:
     """Finds the `k` nearest other rows of each row.
 
@@ -61,6 +62,8 @@ def nearest_neighbors(
         recall: Share of the true neighbors at which an approximate search stops, as far as a sample of rows tells.
         seed: Of the approximate search and of the sample on which its recall is estimated.
         on_step: Called with (rows done, rows in all) as the search goes on.
+        over_ranks: Whether the processes of a group (`ngm.distributed.process_group`) search together, each for its
+            share of the rows among all; every process has to call, and gets the result of one process.
 
     >>> nearest_neighbors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], k=1).neighbor.tolist()
     [[1], [0], [1]]
@@ -71,9 +74,9 @@ def nearest_neighbors(
     seed = whole_number("seed", seed)
     space = make_space(x, k, metric)
     if search == "exact" or (search == "auto" and len(space) <= EXACT_UP_TO):
-        similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step)
+        similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step, over_ranks=over_ranks)
         return Neighbors(similarity, neighbor, metric, "exact", 1.0, 0)
     generator = torch.Generator().manual_seed(seed)
     sample = torch.randperm(len(space), generator=generator)[:_SAMPLE]
-    similarity, neighbor, found_recall = approximate_neighbors(space, k, sample, recall, generator, on_step)
+    similarity, neighbor, found_recall = approximate_neighbors(space, k, sample, recall, generator, on_step, over_ranks)
     return Neighbors(similarity, neighbor, metric, "approximate", found_recall, len(sample))

@@ -11,6 +11,7 @@ from torch import Tensor
 from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
 from ngm.build.neighbors import Neighbors
+from ngm.build.row_shares import gather_shares, share_of
 from ngm.build.space import check_k, check_real
 from ngm.build.weights import Join, check_edge_options
 from ngm.choices import Weight
@@ -51,17 +52,27 @@ def sparse_graph(
     return Graph(graph.num_nodes, graph.edges, graph.weight)  # rows like no other were self loops, which do not count
 
 
-def sparse_neighbors(x: sp.spmatrix | sp.sparray, k: int = 5, on_step: Step | None = None) -> Neighbors:
-    """Finds the `k` rows with the largest cosine of each sparse row; `sparse_graph` explains the arguments.
+def sparse_neighbors(
+    x: sp.spmatrix | sp.sparray, k: int = 5, on_step: Step | None = None, over_ranks: bool = False
+) -> Neighbors:
+    """Finds the `k` rows with the largest cosine of each sparse row.
+
+    Args:
+        x: As for `sparse_graph`, like the next two.
+        k: Likewise.
+        on_step: Likewise.
+        over_ranks: As for `nearest_neighbors`.
 
     Returns:
         Neighbors, all of them; where fewer than k rows have a cosine above 0, a row itself at 0 fills up.
     """
-    similarity, neighbor = strongest(unit_rows(x, k), k, on_step)
+    similarity, neighbor = strongest(unit_rows(x, k), k, on_step, over_ranks)
     return Neighbors(similarity, neighbor, "cosine", "exact", 1.0, 0)
 
 
-def strongest(rows: sp.csr_array, k: int, on_step: Step | None = None) -> tuple[Tensor, Tensor]:
+def strongest(
+    rows: sp.csr_array, k: int, on_step: Step | None = None, over_ranks: bool = False
+) -> tuple[Tensor, Tensor]:
     """Finds for each row the at most `k` others with the largest inner product above 0.
 
     Memory is that of the rows and of the result: of the n * n products only a row at a time is held.
@@ -70,6 +81,7 @@ def strongest(rows: sp.csr_array, k: int, on_step: Step | None = None) -> tuple[
         rows: (n, d) float32.
         k: Others chosen per row.
         on_step: Called with (rows done, n).
+        over_ranks: Whether the processes of a group search together, each for its share of the rows.
 
     Returns:
         (product, neighbor), each (n, k), best first; where a row has fewer, 0 and the row itself.
@@ -78,8 +90,10 @@ def strongest(rows: sp.csr_array, k: int, on_step: Step | None = None) -> tuple[
     index = np.int32 if max(rows.nnz, *rows.shape) < np.iinfo(np.int32).max else np.int64
     columns = sp.csr_matrix(rows.T.tocsr())  # sparse_dot_topn knows matrices, not arrays
     product, neighbor = np.zeros((n, k), dtype=np.float32), np.repeat(np.arange(n)[:, None], k, axis=1)
-    for start in range(0, n if rows.nnz else 0, _CHUNK_ROWS):
-        block = sp.csr_matrix(rows[start : start + _CHUNK_ROWS])
+    own = share_of(torch.arange(n), _CHUNK_ROWS) if over_ranks else torch.arange(n)
+    for ids in torch.split(own, _CHUNK_ROWS) if rows.nnz and len(own) else ():
+        start = int(ids[0])
+        block = sp.csr_matrix(rows[start : start + len(ids)])
         best = sp_matmul_topn(
             block, columns, k + 1, threshold=0.0, sort=True, n_threads=torch.get_num_threads(), idx_dtype=index
         )  # one more than k, since a row is most often like itself
@@ -91,8 +105,9 @@ def strongest(rows: sp.csr_array, k: int, on_step: Step | None = None) -> tuple[
         product[row[selected], position[selected]] = best.data[selected]
         neighbor[row[selected], position[selected]] = best.indices[selected]
         if on_step is not None:
-            on_step(start + block.shape[0], n)
-    return torch.from_numpy(product), torch.from_numpy(neighbor)
+            on_step(int(ids[-1] - own[0]) + 1, len(own))
+    found = torch.from_numpy(product), torch.from_numpy(neighbor)
+    return gather_shares(*(values[own] for values in found)) if over_ranks else found
 
 
 def unit_rows(x: sp.spmatrix | sp.sparray, k: int) -> sp.csr_array:

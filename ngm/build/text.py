@@ -181,8 +181,9 @@ def rows_graph(
     recall: float = 0.98,
     seed: int = 0,
     on_step: Step | None = None,
+    over_ranks: bool = False,
 ) -> BuiltGraph:
-    """Makes the graph of `text_graph`, whose arguments are explained there."""
+    """Makes the graph of `text_graph`, whose arguments are explained there; `over_ranks` is for `nearest_neighbors`."""
     check_edge_options(metric, join, weight, max_degree)
     k = whole_number("k", k, least=1)
     connected = np.setdiff1d(np.arange(len(rows)), np.concatenate([rows.empty, rows.unknown]))
@@ -193,13 +194,15 @@ def rows_graph(
         )
     x = rows.x if len(connected) == len(rows) else rows.x[connected]
     if not sp.issparse(x):
-        neighbors = nearest_neighbors(x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step)
+        neighbors = nearest_neighbors(
+            x, k, metric, search=search, recall=recall, seed=seed, on_step=on_step, over_ranks=over_ranks
+        )
     elif metric != "cosine":
         raise ValueError(f"metric is {metric!r}; sparse rows, such as TF-IDF, are compared by 'cosine'")
     elif search == "approximate":
         raise ValueError("search is 'approximate'; sparse rows, such as TF-IDF, are always searched exactly")
     else:
-        neighbors = sparse_neighbors(x, k, on_step)
+        neighbors = sparse_neighbors(x, k, on_step, over_ranks)
     graph = neighbor_graph(neighbors, join=join, weight=weight, max_degree=max_degree)
     return BuiltGraph(
         Graph(len(rows), torch.from_numpy(connected)[graph.edges], graph.weight), neighbors.recall, neighbors.sampled

@@ -63,8 +63,11 @@ def build_command(
     """Joins each row of a table or matrix to its most similar rows, and writes a graph folder.
 
     Texts are compared by TF-IDF, or with --vectors by the mean of their word vectors. The table goes with the graph.
+    Each of several processes looks for the neighbours of its share of the rows, and the first one writes the graph.
 
     Example:  ngm build texts.csv --text body -k 5 --id id --label topic -o graph/
+
+    Example:  torchrun --nproc-per-node 2 -m ngm build rows.parquet --columns vector -o graph/
     """
     start = time.perf_counter()
     _check(metric, weight, search, output)
@@ -73,57 +76,65 @@ def build_command(
     from ngm.build.summary import summarize
     from ngm.build.text import TextRows, rows_graph
     from ngm.build.weights import check_edge_options
+    from ngm.distributed import process_group
     from ngm.io.files import check_writable
     from ngm.io.graph_data import save_graph
     from ngm.io.table_columns import MATRICES, read_matrix
     from ngm.io.tables import read_table
     from ngm.io.tables.output_overlap import check_folder_apart
 
-    check_writable(output)
     check_folder_apart(output, [source, *([] if vectors is None else [vectors])])
-    join: Join = "mutual" if mutual else "union"
-    check_edge_options(metric, join, weight, max_degree)
-    search_options = {"--recall": recall, "--seed": seed}
-    if search == "exact":
-        _refuse(search_options, "an approximate search, and --search is exact")
-    table = None if Path(source).suffix in MATRICES else read_table(source, delimiter, header)
-    if table is None:
-        column_options = {
-            "--text": text,
-            "--columns": columns,
-            "--id": id_column,
-            "--label": label,
-            "--vectors": vectors,
-        }
-        format_options = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
-        _refuse({**column_options, **format_options}, f"tables, and {source} is a matrix")
-        rows = TextRows(read_matrix(Path(source)))
-    else:
-        rows = _rows_of(table, text, columns, vectors, idf)
-        _check_columns(table, id_column, label)
-    if sp.issparse(rows.x):
-        _refuse(search_options, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly")
-    with bar(_PERCENT, quiet=as_json) as step:
-        built = rows_graph(
-            rows,
-            k,
-            metric=cast("Metric", metric),
-            join=join,
-            weight=cast("Weight", weight),
-            max_degree=max_degree,
-            search=cast("Search", search),
-            recall=_RECALL if recall is None else recall,
-            seed=_SEED if seed is None else seed,
-            on_step=_Percent(step),
-        )
-    notes = rows.skipped_texts() + ([] if table is None else _bad_lines(table))
-    summary = summarize(built.graph, built.recall, time.perf_counter() - start, built.sampled)
-    words = {} if rows.coverage is None else {"coverage": rows.coverage}
-    save_graph(output, built.graph, table, id_column, label, {"source": source, "k": k, **words})
-    if as_json:
-        print_json({"graph": str(output), **asdict(summary), **words, "notes": list(notes)})
-    else:
-        _show(summary, rows.coverage, notes, output)
+    with process_group() as (rank, _):
+        if rank == 0:
+            check_writable(output)
+        join: Join = "mutual" if mutual else "union"
+        check_edge_options(metric, join, weight, max_degree)
+        search_options = {"--recall": recall, "--seed": seed}
+        if search == "exact":
+            _refuse(search_options, "an approximate search, and --search is exact")
+        table = None if Path(source).suffix in MATRICES else read_table(source, delimiter, header)
+        if table is None:
+            column_options = {
+                "--text": text,
+                "--columns": columns,
+                "--id": id_column,
+                "--label": label,
+                "--vectors": vectors,
+            }
+            format_options = {"--idf": idf or None, "--header": header, "--delimiter": delimiter}
+            _refuse({**column_options, **format_options}, f"tables, and {source} is a matrix")
+            rows = TextRows(read_matrix(Path(source)))
+        else:
+            rows = _rows_of(table, text, columns, vectors, idf)
+            _check_columns(table, id_column, label)
+        if sp.issparse(rows.x):
+            _refuse(
+                search_options, "an approximate search, and sparse rows, such as TF-IDF, are always searched exactly"
+            )
+        with bar(_PERCENT, quiet=as_json or rank > 0) as step:
+            built = rows_graph(
+                rows,
+                k,
+                metric=cast("Metric", metric),
+                join=join,
+                weight=cast("Weight", weight),
+                max_degree=max_degree,
+                search=cast("Search", search),
+                recall=_RECALL if recall is None else recall,
+                seed=_SEED if seed is None else seed,
+                on_step=_Percent(step),
+                over_ranks=True,
+            )
+        if rank > 0:
+            return
+        notes = rows.skipped_texts() + ([] if table is None else _bad_lines(table))
+        summary = summarize(built.graph, built.recall, time.perf_counter() - start, built.sampled)
+        words = {} if rows.coverage is None else {"coverage": rows.coverage}
+        save_graph(output, built.graph, table, id_column, label, {"source": source, "k": k, **words})
+        if as_json:
+            print_json({"graph": str(output), **asdict(summary), **words, "notes": list(notes)})
+        else:
+            _show(summary, rows.coverage, notes, output)
 
 
 def _check(metric: str, weight: str, search: str, output: Path) -> None:

@@ -14,7 +14,7 @@ from ngm.cli.terminal import AsJson, Debug, app, err, out, print_json
 
 if TYPE_CHECKING:
     from ngm.diagnosis.records import Agreement, Diagnosis
-    from ngm.io.graph_data import GraphData
+    from ngm.workflow.graph_check import CheckResult
 
 _PAIRS_SHOWN = 10
 _BAR = 30  # characters
@@ -23,7 +23,10 @@ _COLORS = {"helps": "green", "unclear": "yellow", "hurts": "red"}
 
 @app.command("check")
 def check_command(
-    folder: Annotated[Path, typer.Argument(help="Graph folder, from ngm ingest, ngm build or Graph.save.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Graph folder, from ngm ingest, ngm build or Graph.save; or parts from ngm partition."),
+    ],
     label: Annotated[str | None, typer.Option(help="Column of labels, if not that of the graph folder.")] = None,
     columns: Annotated[str | None, typer.Option(help="Columns of numbers to use as x: age,income or vector.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples and folds.")] = 0,
@@ -32,28 +35,31 @@ def check_command(
 ) -> None:
     """Checks whether a graph is informative about its labels, before training.
 
-    Example:  ngm check graph/ --label topic --columns vector
-    """
-    from ngm.diagnosis import diagnose
-    from ngm.io.graph_data import open_graph
-    from ngm.workflow.label_columns import node_inputs, node_labels
+    A graph in parts has its labels and rows, which are used as x. Each of several processes looks at its own parts, and
+    the first one prints.
 
-    with _status("checking the graph", quiet=as_json):
-        data = open_graph(folder)
-        y = node_labels(data, folder, label)
-        x = None if columns is None else node_inputs(data, folder, columns.split(","))
-        diagnosis = diagnose(data.graph, y, x, seed=seed)
-    if as_json:
-        print_json({"folder": str(folder), **diagnosis.as_json()})
-    else:
-        _show(diagnosis, data)
+    Example:  ngm check graph/ --label topic --columns vector
+
+    Example:  torchrun --nproc-per-node 2 -m ngm check parts/
+    """
+    from ngm.distributed import process_group
+    from ngm.workflow.graph_check import check_graph
+
+    with process_group() as (rank, _):
+        with _status("checking the graph", quiet=as_json or rank > 0):
+            result = check_graph(folder, label, None if columns is None else columns.split(","), seed)
+        if rank == 0 and as_json:
+            print_json({"folder": str(folder), **result.diagnosis.as_json()})
+        elif rank == 0:
+            _show(result)
 
 
 def _status(words: str, quiet: bool) -> AbstractContextManager[object]:
     return nullcontext() if quiet or not err.is_terminal else err.status(words)
 
 
-def _show(diagnosis: Diagnosis, data: GraphData) -> None:
+def _show(result: CheckResult) -> None:
+    diagnosis = result.diagnosis
     _titled(f"{diagnosis.num_nodes:,} nodes, {diagnosis.num_edges:,} edges", _counts(diagnosis))
     if diagnosis.agreement is not None:
         pairs = len(diagnosis.agreement.pairs)
@@ -75,7 +81,9 @@ def _show(diagnosis: Diagnosis, data: GraphData) -> None:
     out.print("[bold]Advice[/]")
     for line in diagnosis.advice:
         out.print(f"- {escape(line)}", highlight=False, soft_wrap=True)
-    _print_ids(diagnosis, data)
+    if result.id_column is not None and result.names:
+        named = ", ".join(f"{row} is {name}" for row, name in result.names.items())
+        out.print(f"Rows by {escape(result.id_column)}: {escape(named)}", highlight=False, soft_wrap=True)
 
 
 def _titled(title: str, table: RichTable) -> None:
@@ -124,14 +132,3 @@ def _bars(shares: dict[str, float], counts: dict[str, str]) -> RichTable:
         length = round(_BAR * share)
         table.add_row(name, counts[name], f"{share:.1%}", block * max(length, 1 if share else 0))
     return table
-
-
-def _print_ids(diagnosis: Diagnosis, data: GraphData) -> None:
-    """Prints the ids of the rows that the advice may name."""
-    if data.id_column is None:
-        return
-    places = [p.row for p in (*diagnosis.shape.unseeded_places, *diagnosis.shape.hubs[:3])]
-    rows = sorted({*diagnosis.shape.isolated_seed_rows, *places})
-    if rows:
-        named = ", ".join(f"{row} is {data.ids[row]}" for row in rows)
-        out.print(f"Rows by {escape(data.id_column)}: {escape(named)}", highlight=False, soft_wrap=True)

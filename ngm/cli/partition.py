@@ -102,8 +102,7 @@ def _show(result: PartitionResult) -> None:
     for note in result.notes:
         err.print(f"[yellow]note:[/] {escape(note)}", highlight=False, soft_wrap=True)
     folder = escape(str(made.folder))
-    recipe = " --recipe paper" if header.task["task"] == "numbers" else ""
-    next_ = f"next: torchrun --nproc-per-node 2 -m ngm train {folder}{recipe}"
+    next_ = f"next: torchrun --nproc-per-node 2 -m ngm train {folder}"
     out.print(f"Parts: {folder}   ({next_})", highlight=False, soft_wrap=True)
 
 

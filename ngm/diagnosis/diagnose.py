@@ -13,10 +13,10 @@ from torch import Tensor
 from ngm._arguments import whole_number
 from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
+from ngm.diagnosis.checked_graph import CheckedGraph, WholeGraph
 from ngm.diagnosis.held_out import held_out
 from ngm.diagnosis.records import Diagnosis
-from ngm.diagnosis.similarity import read_inputs, similarity
-from ngm.diagnosis.structure import shape
+from ngm.diagnosis.similarity import Inputs, read_inputs, similarity
 from ngm.graph import Graph
 from ngm.propagation.seeds import Seeds, read_seeds
 from ngm.targets import as_array
@@ -54,44 +54,63 @@ def diagnose(
         graph = Graph(graph.num_nodes, graph.edges[positive], graph.weight[positive], graph.directed)
     seeds = _read_labels(graph, y)
     inputs = None if x is None else read_inputs(x, graph.num_nodes)
+    return figures(WholeGraph(graph), graph, seeds, seeds, inputs, seed)
+
+
+def figures(
+    checked: CheckedGraph, graph: Graph, seeds: Seeds, at_ends: Seeds, x: Inputs | None, seed: int
+) -> Diagnosis:
+    """All figures with the verdict; of a graph in parts, all processes make theirs together.
+
+    Args:
+        checked: The graph as a whole.
+        graph: The edges of this process, of weights above 0.
+        seeds: Labels of the n nodes of this process, as zeros and ones.
+        at_ends: Labels of the nodes of `graph`: the same, and on parts those of the border, too.
+        x: (n, d) inputs, or None.
+        seed: Same seed, same figures.
+    """
     rng = np.random.default_rng([whole_number("seed", seed), 0xD1A6])
-    ends = graph.edges.numpy()
-    labeled_ends = seeds.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
-    kinds = np.bincount(labeled_ends, minlength=3)
-    component = graph.components()[1].numpy() if graph.num_nodes else np.zeros(0, dtype=np.int64)
-    figures = Diagnosis(
+    ends, total = graph.edges.numpy(), checked.edges.total
+    labeled_ends = at_ends.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
+    uu, lu, ll = total(np.bincount(labeled_ends, minlength=3)).tolist()
+    found = Diagnosis(
         verdict="unclear",
         reasons=[],
         advice=[],
-        num_nodes=graph.num_nodes,
-        num_edges=graph.num_edges,
+        num_nodes=checked.nodes.count,
+        num_edges=ll + lu + uu,
         directed=graph.directed,
         task="labels" if seeds.task == "labels" else "classes",
         classes=tuple(str(c) for c in seeds.classes.tolist()),
-        seeds=tuple(np.asarray(seeds.values.sum(axis=0)).ravel().astype(int).tolist()),
-        labeled=int(seeds.labeled.sum()),
-        ll=int(kinds[2]),
-        lu=int(kinds[1]),
-        uu=int(kinds[0]),
-        agreement=agreement(ends[labeled_ends == 2], seeds, rng),
-        held_out=held_out(graph, seeds, component, inputs, rng, seed),
-        similarity=None if inputs is None else similarity(ends, inputs, rng),
-        shape=shape(graph, seeds.labeled, component),
+        seeds=tuple(total(np.asarray(seeds.values.sum(axis=0)).ravel()).astype(int).tolist()),
+        labeled=int(total(seeds.labeled.sum()[None])[0]),
+        ll=ll,
+        lu=lu,
+        uu=uu,
+        agreement=agreement(ends[labeled_ends == 2], at_ends, rng, checked.edges),
+        held_out=held_out(checked, seeds, x, rng, seed),
+        similarity=None if x is None else similarity(checked.sampled_ends(), checked.sampled_rows(x), rng),
+        shape=checked.shape(seeds.labeled),
     )
-    verdict, reasons = judge(figures)
-    with_verdict = replace(figures, verdict=verdict, reasons=reasons)
+    verdict, reasons = judge(found)
+    with_verdict = replace(found, verdict=verdict, reasons=reasons)
     return replace(with_verdict, advice=advise(with_verdict))
 
 
 def _read_labels(graph: Graph, y: ArrayLike | Tensor | sp.csr_array) -> Seeds:
-    """Labels as zeros and ones; of shares, the largest."""
+    """Labels of all nodes, checked."""
     if y is None:
         raise ValueError("y is None; give a label per node, -1 where unlabelled")
     labels = cast("NDArray[np.generic]", y if sp.issparse(y) else as_array(cast(ArrayLike, y)))
     rows = labels.shape[0] if labels.ndim else "no"
     if rows != graph.num_nodes:
         raise ValueError(f"the graph has {graph.num_nodes} nodes, y has {rows} rows; give a label or -1 per node")
-    seeds = read_seeds(labels, graph.num_nodes)
+    return single_labels(read_seeds(labels, graph.num_nodes))
+
+
+def single_labels(seeds: Seeds) -> Seeds:
+    """Labels as zeros and ones; of shares, the largest."""
     if seeds.task != "soft":
         return seeds
     nodes = np.flatnonzero(seeds.labeled)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from ngm.diagnosis.edge_set import ALL_EDGES, EdgeSet
 from ngm.diagnosis.records import Estimate
 
 _LEVEL = 0.95
@@ -20,7 +21,7 @@ Floats = NDArray[np.floating]
 Ids = NDArray[np.int64]
 
 
-def mean_variance(deviation: Floats, ends: Ids) -> float:
+def mean_variance(deviation: Floats, ends: Ids, over: EdgeSet = ALL_EDGES) -> float:
     """Variance of a mean over edges, edges with a node in common taken as dependent.
 
     Never below that of independent edges: a negative sum of products is chance.
@@ -28,34 +29,36 @@ def mean_variance(deviation: Floats, ends: Ids) -> float:
     Args:
         deviation: (m,) each edge's value less the mean.
         ends: (m, 2) node ids.
+        over: Where the edges are.
     """
-    count = len(deviation)
-    by_node = np.bincount(ends.ravel(), weights=np.repeat(deviation, 2))  # (nodes,)
-    independent = float(deviation @ deviation)
-    return (
-        max(float(by_node @ by_node) - independent, independent) / count**2
-    )  # an edge with itself is in it once per end
+    by_node = over.at_nodes(deviation, ends)  # (nodes,)
+    own = np.array([len(deviation), deviation @ deviation, by_node @ by_node], dtype=np.float64)
+    count, independent, squares = over.total(own).tolist()
+    return float(max(squares - independent, independent) / count**2)  # an edge with itself is in it once per end
 
 
-def effective_nodes(ends: Ids) -> float:
+def effective_nodes(ends: Ids, over: EdgeSet = ALL_EDGES) -> float:
     """How many nodes of equal degree would give as much: (sum of degrees)^2 / sum of squared degrees."""
-    degree = np.bincount(ends.ravel()).astype(np.float64)
-    return float(degree.sum() ** 2 / (degree @ degree))
+    degree = over.at_nodes(np.ones(len(ends)), ends)
+    total, squares = over.total(np.array([degree.sum(), degree @ degree])).tolist()
+    return float(total**2 / squares)
 
 
-def edge_fraction(agree: Floats, deviation: Floats, ends: Ids) -> Estimate:
+def edge_fraction(agree: Floats, deviation: Floats, ends: Ids, over: EdgeSet = ALL_EDGES) -> Estimate:
     """Share of edges that agree, by Wilson's interval with as many independent edges as the variance amounts to.
 
     Args:
         agree: (m,) zeros and ones.
         deviation: (m,) what each edge adds to the error of the figure; `agree` less its mean, or more.
         ends: (m, 2) node ids.
+        over: Where the edges are.
     """
-    fraction, nodes = float(agree.mean()), effective_nodes(ends)
-    variance = mean_variance(deviation, ends)
+    num_agreeing, num_edges = over.total(np.array([agree.sum(), len(agree)], dtype=np.float64)).tolist()
+    fraction, nodes = num_agreeing / num_edges, effective_nodes(ends, over)
+    variance = mean_variance(deviation, ends, over)
     variance_of_one = fraction * (1 - fraction)
     count = min(
-        len(agree), nodes / 2 if variance_of_one == 0 else variance_of_one / variance
+        num_edges, nodes / 2 if variance_of_one == 0 else variance_of_one / variance
     )  # all alike: no spread to go by
     return wilson(fraction, count, degrees=max(nodes - 1, 1.0))
 

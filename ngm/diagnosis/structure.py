@@ -10,7 +10,7 @@ from ngm.diagnosis.intervals import Ids
 from ngm.diagnosis.records import Bin, Place, Shape, Weights
 from ngm.graph import Graph
 
-_HOPS = 3
+HOPS = 3
 
 
 def shape(graph: Graph, labeled: NDArray[np.bool_], component: Ids) -> Shape:
@@ -70,7 +70,7 @@ def _within_hops(edges: Ids, labeled: NDArray[np.bool_]) -> tuple[float, float, 
     reached, fractions = labeled.copy(), []
     unlabeled = max(int((~labeled).sum()), 1)
     u, v = edges[:, 0], edges[:, 1]
-    for _ in range(_HOPS):
+    for _ in range(HOPS):
         previous = reached.copy()
         reached[v[previous[u]]] = True
         reached[u[previous[v]]] = True

@@ -39,7 +39,7 @@ def check_parts(parameters: Parameters, settings: Settings, part: LocalPart, tas
     if numbers != (task == "numbers"):
         kind, other = ("numbers", "NGMRegressor") if numbers else ("classes", "NGMClassifier")
         raise ValueError(f"the partition has {kind} to learn; use {other}, or partition the graph again")
-    _check_teachers(settings, part, numbers)
+    _check_teachers(settings, part)
     if network_specification(parameters).reads_texts:
         raise ValueError(
             f"network {network_specification(parameters).name!r} reads texts, and parts have rows of numbers; use "
@@ -51,12 +51,11 @@ def check_parts(parameters: Parameters, settings: Settings, part: LocalPart, tas
         raise ValueError("validation is a pair (x, y); on parts give a share, ids of labelled nodes, or None")
 
 
-def _check_teachers(settings: Settings, part: LocalPart, numbers: bool) -> None:
+def _check_teachers(settings: Settings, part: LocalPart) -> None:
     """Refuses recipes whose teachers cannot label the nodes of parts."""
     remedy = "set recipe='paper' (--recipe paper) to train on parts, or train on the graph itself"
-    if settings.recipe == "strong" or (settings.recipe == "auto" and numbers):
-        what = "whose teachers of numbers need" if numbers else "whose teachers need"
-        raise ValueError(f"recipe is {settings.recipe!r}, {what} the whole graph in one process; {remedy}")
+    if settings.recipe == "strong":
+        raise ValueError(f"recipe is 'strong', whose teachers need the whole graph in one process; {remedy}")
     if settings.recipe == "auto" and part.header.width > MAX_COLUMNS:
         raise ValueError(
             f"recipe is 'auto', whose teachers take at most {MAX_COLUMNS:,} columns on parts, and x has "

@@ -67,7 +67,7 @@ def prepare(
 
 
 def with_targets(recipe: Recipe, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
-    """The problem with the graphs that are used and the targets to train on; a graph in parts is used as it is.
+    """The problem with the graphs that are used and the targets to train on.
 
     Args:
         recipe: Decides on both.
@@ -76,6 +76,4 @@ def with_targets(recipe: Recipe, problem: Problem, network: nn.Module, loss: NGM
         loss: To be trained with.
         dtype: Of the rows that the network takes.
     """
-    if problem.part is not None:
-        return replace(problem, graphs_used=[True])
     return recipe.prepare_targets(recipe.choose_graphs(problem, network, loss, dtype))

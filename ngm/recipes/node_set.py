@@ -18,6 +18,7 @@ from ngm.distributed import gather_rows, max_over_ranks, sum_over_ranks
 Ids: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 Rows = TypeVar("Rows", bound="NDArray[np.generic] | sp.csr_array")
+Dense = TypeVar("Dense", bound="NDArray[np.generic]")
 
 
 class NodeSet(Protocol):
@@ -32,6 +33,9 @@ class NodeSet(Protocol):
     def sum(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
         """(...) sums of (n, ...) values over the nodes of all processes."""
 
+    def mean(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """(...) means of (n, ...) values over the nodes of all processes that take part."""
+
     def largest(self, value: int) -> int:
         """The largest number that a process has."""
 
@@ -43,11 +47,11 @@ class NodeSet(Protocol):
             mask: (n,) which m nodes of this process they are.
         """
 
-    def scatter(self, rows: NDArray[np.int64], mask: Mask) -> Ids:
-        """(m,) of this process, of what `gather` would give.
+    def scatter(self, rows: Dense, mask: Mask) -> Dense:
+        """(m, ...) rows of this process, of what `gather` would give.
 
         Args:
-            rows: (k,) of all processes.
+            rows: (k, ...) of all processes.
             mask: (n,) which m nodes of this process they are.
         """
 
@@ -72,6 +76,10 @@ class AllNodes:
         """Sums over the nodes."""
         return np.asarray(values.sum(axis=0))
 
+    def mean(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Means over the nodes."""
+        return np.asarray(values.mean(axis=0))
+
     def largest(self, value: int) -> int:
         """The number itself."""
         return value
@@ -80,7 +88,7 @@ class AllNodes:
         """The rows themselves."""
         return rows
 
-    def scatter(self, rows: Ids, mask: Mask) -> Ids:
+    def scatter(self, rows: Dense, mask: Mask) -> Dense:
         """The rows themselves."""
         return rows
 
@@ -101,7 +109,7 @@ class OwnNodes:
     Args:
         nodes: (n,) global ids of those that are here.
         count: Nodes of all processes together.
-        included: (n,) mask of those that take part; the others are not sampled.
+        included: (n,) mask of those that take part; the others are not sampled, nor in means.
     """
 
     def __init__(self, nodes: Ids, count: int, included: Mask) -> None:
@@ -111,6 +119,11 @@ class OwnNodes:
         """Sums over the nodes of all processes."""
         own = np.asarray(values.sum(axis=0, dtype=np.float64))
         return np.asarray(sum_over_ranks(torch.from_numpy(own)).numpy(), dtype=values.dtype)
+
+    def mean(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Means over the nodes of all processes that take part."""
+        count = float(self.sum(self.included.astype(np.float64)))
+        return np.asarray(self.sum(values[self.included]) / values.dtype.type(max(count, 1)))
 
     def largest(self, value: int) -> int:
         """The largest number that a process has."""
@@ -122,14 +135,15 @@ class OwnNodes:
         if not sp.issparse(rows):
             return cast(Rows, _gathered(cast("NDArray[np.generic]", rows))[order])
         sparse = cast(sp.csr_array, rows)
-        lengths, indices = _gathered(np.diff(sparse.indptr)), _gathered(sparse.indices)
+        counts, columns = (a.astype(np.int64) for a in (np.diff(sparse.indptr), sparse.indices))  # int32 in some ranks
+        lengths, indices = _gathered(counts), _gathered(columns)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         whole = sp.csr_array((_gathered(sparse.data), indices, starts), shape=(len(lengths), sparse.shape[1]))
         return cast(Rows, whole[order])
 
-    def scatter(self, rows: Ids, mask: Mask) -> Ids:
+    def scatter(self, rows: Dense, mask: Mask) -> Dense:
         """Those of this process."""
-        return np.asarray(rows[np.searchsorted(np.sort(self._all(mask)), self.nodes[mask])])
+        return cast(Dense, rows[np.searchsorted(np.sort(self._all(mask)), self.nodes[mask])])
 
     def draw(self, mask: Mask, most: int) -> Mask:
         """At most so many of the nodes in a mask, over all processes."""

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask
+from ngm.recipes.node_set import NodeSet
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.number_teachers import NumberTargets, predict_numbers
 from ngm.recipes.stacking import Stack, out_of_fold, teacher_report
@@ -34,12 +35,14 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
         labeled: (n,) mask of those that may be learned from.
         seed: Deals the labels to folds.
     """
-    fold = label_folds(None, labeled, seed)
-    held_out = np.flatnonzero(fold >= 0)
-    num_folds = int(fold.max(initial=-1)) + 1
+    nodes = views.nodes
+    fold = _dealt_folds(labeled, seed, nodes)
+    held_out, num_folds = fold >= 0, nodes.largest(int(fold.max(initial=-1))) + 1
     predictions, unseen = out_of_fold(lambda seen: predict_numbers(views, numbers, seen), labeled, fold, num_folds)
-    known, weight = numbers.values[held_out], numbers.weights_of(held_out)
-    center = numbers.mean(labeled).astype(np.float32)
+    unseen = [nodes.gather(found, held_out) for found in unseen]
+    targets = numbers.gathered(held_out, nodes)
+    known, weight = targets.values, targets.relative_weight
+    center = numbers.gathered(labeled, nodes).mean.astype(np.float32)
     for i, prediction in enumerate(predictions):
         factor = calibration_factor(known - center, unseen[i] - center, weight)
         predictions[i] = replace(prediction, values=center + np.float32(factor) * (prediction.values - center))
@@ -54,9 +57,18 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
     share = np.float32(label_share(score))
     values[labeled] = share * numbers.values[labeled] + (1 - share) * values[labeled]
     scores = [r_squared(known, found) for found in unseen]
-    report = teacher_report(predictions, prior, weights, scores, score, len(held_out))
+    report = teacher_report(predictions, prior, weights, scores, score, len(known))
     interval = r_squared_interval(known, blend, seed)
     return Stack(values, replace(report, assortativity=assortativity, bounds=interval))
+
+
+def _dealt_folds(labeled: Mask, seed: int, nodes: NodeSet) -> NDArray[np.int64]:
+    """(n,) fold in which each label is held out, -1 where never; dealt to the labels of all processes together."""
+    count = len(nodes.gather(np.flatnonzero(labeled), labeled))
+    fold = np.full(len(labeled), -1)
+    dealt = label_folds(None, np.ones(count, dtype=bool), seed, num_nodes=nodes.count)
+    fold[labeled] = nodes.scatter(dealt, labeled)
+    return fold
 
 
 def label_share(score: float) -> float:

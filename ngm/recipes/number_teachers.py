@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ngm.recipes.label_matrix import Mask
 from ngm.recipes.linear_models import MAX_LABELED
-from ngm.recipes.node_set import at_most
+from ngm.recipes.node_set import AllNodes, NodeSet, at_most
 from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
 from ngm.recipes.ridge import MAX_KERNEL_ROWS, Fitted, kernel_ridge, ridge
 from ngm.recipes.teachers import SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction
@@ -41,15 +41,22 @@ class NumberTargets:
         """Those of some nodes, in this order."""
         return replace(self, values=self.values[nodes], weight=None if self.weight is None else self.weight[nodes])
 
-    def weights_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(k,) weights of some nodes, adding up to k; all 1 where they would all be 0."""
-        weight = np.ones(len(ids)) if self.weight is None else self.weight[ids].astype(np.float64)
-        return weight * (len(ids) / weight.sum()) if weight.sum() > 0 else np.ones(len(ids))
+    def gathered(self, mask: Mask, nodes: NodeSet) -> NumberTargets:
+        """Those of the nodes in a mask, of all processes, in the order of the nodes."""
+        weight = None if self.weight is None else nodes.gather(self.weight[mask], mask)
+        return NumberTargets(nodes.gather(self.values[mask], mask), weight)
 
-    def mean(self, labeled: Mask) -> NDArray[np.float64]:
-        """(T,) weighted mean of the labels."""
-        ids = np.flatnonzero(labeled)
-        return np.asarray(self.weights_of(ids) @ self.values[ids] / len(ids))
+    @property
+    def relative_weight(self) -> NDArray[np.float64]:
+        """(n,) weights adding up to n; all 1 where they would all be 0."""
+        count = len(self.values)
+        weight = np.ones(count) if self.weight is None else self.weight.astype(np.float64)
+        return weight * (count / weight.sum()) if weight.sum() > 0 else np.ones(count)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """(T,) weighted mean."""
+        return np.asarray(self.relative_weight @ self.values / len(self.values))
 
 
 def predict_numbers(views: NodeViews, numbers: NumberTargets, labeled: Mask) -> Iterator[Prediction]:
@@ -60,26 +67,29 @@ def predict_numbers(views: NodeViews, numbers: NumberTargets, labeled: Mask) -> 
         numbers: Labels.
         labeled: (n,) mask of those that may be learned from.
     """
-    mean = np.tile(numbers.mean(labeled).astype(np.float32), (len(labeled), 1))
+    nodes = views.nodes
+    mean = np.tile(numbers.gathered(labeled, nodes).mean.astype(np.float32), (len(labeled), 1))
     yield Prediction("mean", "the mean of all labels", mean, None)
-    own = {view: fit_ridge(views.features[view], numbers, labeled) for view in views.features}
+    own = {view: fit_ridge(views.features[view], numbers, labeled, nodes) for view in views.features}
     for view, found in own.items():
         words = f"ridge regression of {view}"
         yield Prediction(view, words, found.values, None, prior=2, prior_alone=4)
-        yield from _of_rows(views, view, None, numbers, labeled)
+        if views.whole:
+            yield from _of_rows(views, view, None, numbers, labeled)
     for i, graph in enumerate(views.operators):
         number = _number(views, i)
-        spread = spread_numbers(graph, numbers, labeled)
+        spread = spread_numbers(graph, numbers, labeled, nodes=nodes)
         yield Prediction(f"spreading{number}", "numbers spread over the edges", spread, i)
         for view, found in own.items():
-            rest = spread_errors(graph, found, numbers, labeled)
+            rest = spread_errors(graph, found, numbers, labeled, nodes)
             words = f"ridge regression of {view}; its errors spread over the edges"
             yield Prediction(f"{view} corrected{number}", words, rest, i)
-            around = fit_ridge(views.neighborhood(view, i), numbers, labeled).values
+            around = fit_ridge(views.neighborhood(view, i), numbers, labeled, nodes).values
             words = f"ridge regression of {view} averaged over random walks"
             yield Prediction(f"{view} around{number}", words, around, i)
-            yield from _of_rows(views, view, i, numbers, labeled)
-            hops = fit_ridge(views.hops(view, i), numbers, labeled).values
+            if views.whole:
+                yield from _of_rows(views, view, i, numbers, labeled)
+            hops = fit_ridge(views.hops(view, i), numbers, labeled, nodes).values
             words = f"ridge regression of {view} beside its means one and two hops away"
             yield Prediction(f"{view} by hops{number}", words, hops, i, prior=2)
 
@@ -107,7 +117,8 @@ def _of_rows(views: NodeViews, view: str, i: int | None, numbers: NumberTargets,
         return
     rows = views.reduced(view) if i is None else views.neighborhood(view, i)
     ids = at_most(np.flatnonzero(labeled), MAX_KERNEL_ROWS)
-    curved = kernel_ridge(rows, ids, numbers.values[ids].astype(np.float64), numbers.weights_of(ids)).values
+    known = numbers.take(ids)
+    curved = kernel_ridge(rows, ids, known.values.astype(np.float64), known.relative_weight).values
     words = f"ridge regression of {means} with a Gaussian kernel"
     yield Prediction(f"{name} kernel{number}", words, curved, i, prior=2, prior_alone=4)
     spread = spread_numbers(alike, numbers, labeled, SPREADING_ALIKE)
@@ -115,20 +126,25 @@ def _of_rows(views: NodeViews, view: str, i: int | None, numbers: NumberTargets,
     yield Prediction(f"{name} alike{number}", words, spread, i)
 
 
-def fit_ridge(rows: Features, numbers: NumberTargets, labeled: Mask) -> Fitted:
+def fit_ridge(rows: Features, numbers: NumberTargets, labeled: Mask, nodes: NodeSet | None = None) -> Fitted:
     """A ridge regression on the labelled rows; on some of them where there are many.
 
     Args:
         rows: (n, d), of length 1 or so.
         numbers: Labels.
         labeled: (n,) mask of those that may be learned from.
+        nodes: Where the nodes are; all in this process where None.
     """
-    ids = np.flatnonzero(labeled)
-    ids = at_most(ids, MAX_LABELED if rows.shape[1] < MAX_KERNEL_ROWS else MAX_KERNEL_ROWS)
-    return ridge(rows, ids, numbers.values[ids].astype(np.float64), numbers.weights_of(ids))
+    nodes = nodes or AllNodes(len(labeled))
+    drawn = nodes.draw(labeled, MAX_LABELED if rows.shape[1] < MAX_KERNEL_ROWS else MAX_KERNEL_ROWS)
+    known = numbers.gathered(drawn, nodes)
+    known_rows = nodes.gather(rows[np.flatnonzero(drawn)], drawn)
+    return ridge(rows, known_rows, known.values.astype(np.float64), known.relative_weight)
 
 
-def spread_numbers(graph: Operators, numbers: NumberTargets, labeled: Mask, share: float = SPREADING) -> Floats:
+def spread_numbers(
+    graph: Operators, numbers: NumberTargets, labeled: Mask, share: float = SPREADING, nodes: NodeSet | None = None
+) -> Floats:
     """(n, T) means of the labels near each node; where few are near, the mean of all labels.
 
     What is spread over the normalised adjacency is each label's difference from the mean, and a weight of 1: their
@@ -139,12 +155,17 @@ def spread_numbers(graph: Operators, numbers: NumberTargets, labeled: Mask, shar
         numbers: Labels.
         labeled: (n,) mask of those that may be learned from.
         share: That a node takes from its neighbours in each step; a key of `SPREADING_STEPS`.
+        nodes: Where the nodes are; all in this process where None.
     """
-    ids, mean = np.flatnonzero(labeled), numbers.mean(labeled).astype(np.float32)
-    return mean + _near(graph, ids, numbers.values[ids] - mean, numbers.weights_of(ids), share)
+    nodes = nodes or AllNodes(len(labeled))
+    known = numbers.gathered(labeled, nodes)
+    mean, weight = known.mean.astype(np.float32), nodes.scatter(known.relative_weight, labeled)
+    return mean + _near(graph, labeled, numbers.values[labeled] - mean, weight, share, nodes)
 
 
-def spread_errors(graph: Operators, fitted: Fitted, numbers: NumberTargets, labeled: Mask) -> Floats:
+def spread_errors(
+    graph: Operators, fitted: Fitted, numbers: NumberTargets, labeled: Mask, nodes: NodeSet | None = None
+) -> Floats:
     """(n, T) predictions with the mean error near each node added; errors are of models without the node.
 
     Args:
@@ -152,25 +173,27 @@ def spread_errors(graph: Operators, fitted: Fitted, numbers: NumberTargets, labe
         fitted: Predictions of all nodes; of the labelled ones, those without their own label too.
         numbers: Labels.
         labeled: (n,) mask of those that may be learned from.
+        nodes: Where the nodes are; all in this process where None.
     """
-    ids = np.flatnonzero(labeled)
-    if len(ids) != len(fitted.left_out):  # fitted to some of them only, which is many
-        errors = numbers.values[ids] - fitted.values[ids]
+    nodes = nodes or AllNodes(len(labeled))
+    weight = numbers.gathered(labeled, nodes).relative_weight
+    if len(weight) != len(fitted.left_out):  # fitted to some of them only, which is many
+        errors = numbers.values[labeled] - fitted.values[labeled]
     else:
-        errors = numbers.values[ids] - fitted.left_out
-    return fitted.values + _near(graph, ids, errors, numbers.weights_of(ids), SPREADING)
+        errors = numbers.values[labeled] - nodes.scatter(fitted.left_out, labeled)
+    return fitted.values + _near(graph, labeled, errors, nodes.scatter(weight, labeled), SPREADING, nodes)
 
 
 def _near(
-    graph: Operators, ids: NDArray[np.int64], values: Floats, weight: NDArray[np.float64], share: float
+    graph: Operators, labeled: Mask, values: Floats, weight: NDArray[np.float64], share: float, nodes: NodeSet
 ) -> Floats:
     """(n, T) weighted means near each node of values at some, pulled to 0 where few of these are near."""
-    start = np.zeros((len(graph.normalized_adjacency.total), values.shape[1] + 1), dtype=np.float32)
-    start[ids] = np.hstack([values, np.ones((len(ids), 1))]) * weight[:, None]
+    start = np.zeros((len(labeled), values.shape[1] + 1), dtype=np.float32)
+    start[labeled] = np.hstack([values, np.ones((len(values), 1))]) * weight[:, None]
     seeds = torch.from_numpy(start)
     mass = seeds
     for _ in range(SPREADING_STEPS[share]):
         mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
     found = mass.numpy()
-    usual = np.float32(max(float(found[:, -1].mean()), 1e-12))
+    usual = np.float32(max(float(nodes.mean(found[:, -1])), 1e-12))
     return np.asarray(found[:, :-1] / (found[:, -1:] + usual), dtype=np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -17,7 +18,9 @@ from ngm.partition.part_shares import PartShares, PartWeights, part_normalized_a
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_set import OwnNodes
 from ngm.recipes.node_views import Floats, NodeViews, scaled_features, walk_means
-from ngm.recipes.stacking import TeacherReport, stack_teachers
+from ngm.recipes.number_stacking import stack_number_teachers
+from ngm.recipes.number_teachers import NumberTargets
+from ngm.recipes.stacking import Stack, TeacherReport, stack_teachers
 
 
 class PartOperators:
@@ -65,10 +68,10 @@ class PartOperators:
 
 @dataclass(frozen=True, eq=False)
 class PartTargets:
-    """Soft labels of the nodes of a part, border included.
+    """Targets that teachers give the nodes of a part, border included.
 
     Args:
-        values: (n, C) probabilities.
+        values: (n, C) probabilities, or (n, T) numbers.
         labeled: (n,) mask of the nodes that have any.
         sample_weight: (n,) how much each counts; all alike where None.
         report: What the teachers were worth; the same in every process.
@@ -92,18 +95,43 @@ def part_soft_targets(part: LocalPart, targets: Targets, labeled: Tensor, seed: 
         labeled: (n,) mask of those that may be learned from, border included.
         seed: Same seed, same labels.
     """
-    weights, known = PartWeights(part), labeled[: part.num_own].numpy()
+    known = labeled[: part.num_own].numpy()
+    return _taught(part, known, targets.num_classes, lambda views: stack_teachers(views, targets, known, seed))
+
+
+def part_numbers(part: LocalPart, numbers: NumberTargets, labeled: Tensor, seed: int) -> PartTargets:
+    """The same for numbers; teachers with a kernel are left out, too.
+
+    Args:
+        part: Of this process.
+        numbers: Labels of its own nodes, with a mean near 0 and a deviation near 1.
+        labeled: (n,) mask of those that may be learned from, border included.
+        seed: Same seed, same numbers.
+    """
+    known = labeled[: part.num_own].numpy()
+    return _taught(part, known, 2, lambda views: stack_number_teachers(views, numbers, known, seed))
+
+
+def _taught(part: LocalPart, known: Mask, num_classes: int, stack: Callable[[NodeViews], Stack]) -> PartTargets:
+    """What teachers say of the own nodes, sent to the processes that have them on their border.
+
+    Args:
+        part: Of this process.
+        known: (num_own,) mask of the labels that may be learned from.
+        num_classes: Number of classes C.
+        stack: Asks the teachers.
+    """
+    weights = PartWeights(part)
     border = weights.border
     degree = border.add(part.graph.degree.to(torch.int64)).numpy()
     included: Mask = known | (degree > 0)
-    views = part_views(part, weights, included, targets.num_classes)
-    stack = stack_teachers(views, targets, known, seed)
+    found = stack(part_views(part, weights, included, num_classes))
     weight = None if part.sample_weight is None else border.fetch(_weights(known, part.sample_weight[: part.num_own]))
     return PartTargets(
-        border.fetch(torch.from_numpy(stack.soft_labels * included[:, None])),
+        border.fetch(torch.from_numpy(found.soft_labels * included[:, None])),
         border.fetch(torch.from_numpy(included.astype(np.int32))) > 0,
         weight,
-        stack.report,
+        found.report,
     )
 
 

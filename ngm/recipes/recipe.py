@@ -27,7 +27,7 @@ from ngm.recipes.label_matrix import Targets, check_class_prior
 from ngm.recipes.node_views import Features, Floats, NodeViews
 from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.parameters import Parameters, network_specification
-from ngm.recipes.part_teachers import part_soft_targets
+from ngm.recipes.part_teachers import part_numbers, part_soft_targets
 from ngm.recipes.problem import Problem
 from ngm.recipes.settings import Settings
 from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport
@@ -66,13 +66,15 @@ class Recipe:
     def choose_graphs(self, problem: Problem, network: nn.Module, loss: NGMLoss, dtype: torch.dtype) -> Problem:
         """The problem with `graphs_used`: all graphs, or with `graph_screen` those that are informative.
 
+        A graph in parts is used as it is.
+
         Args:
             problem: Has the graphs.
             network: Not trained yet.
             loss: To be trained with.
             dtype: Of the rows that the network takes.
         """
-        if not self.parameters.graph_screen:
+        if problem.part is not None or not self.parameters.graph_screen:
             return replace(problem, graphs_used=[True] * len(problem.graphs))
         seed, device = self.parameters.seed, self.parameters.device
         return replace(problem, graphs_used=informative_graphs(problem, network, loss.cost, seed, dtype, device))
@@ -176,8 +178,7 @@ class Auto(Taught):
         task, labeled = cast(NumberTask, problem.task), problem.labeled
         found, mask, report = torch.zeros_like(problem.targets), torch.zeros_like(labeled), None
         if rank_and_world()[0] == 0:
-            known = np.where(labeled[:, None].numpy(), task.scaled(problem.targets).numpy(), 0.0)
-            given = NumberTargets(known.astype(np.float32), _weights(problem))
+            given = _scaled_numbers(task, problem.targets, labeled, _weights(problem))
             nodes = self._nodes(problem)
             values, report = predicted_numbers(nodes, given, labeled.numpy(), self.parameters.seed)
             found = torch.from_numpy(values.astype(np.float64) * task.scale + task.mean)
@@ -185,12 +186,17 @@ class Auto(Taught):
         return from_first(found), from_first(mask), report
 
     def _with_part_labels(self, problem: Problem, part: LocalPart) -> Problem:
-        """The problem with soft labels of the nodes of a part."""
-        own = slice(part.num_own)
+        """The problem with soft labels, or numbers, of the nodes of a part."""
+        own, labeled, seed = slice(part.num_own), problem.labeled, self.parameters.seed
         weight = None if part.sample_weight is None else part.sample_weight[own].numpy()
-        given = self._targets(problem, problem.targets[own], weight)
-        found = part_soft_targets(part, given, problem.labeled, self.parameters.seed)
-        problem = replace(problem, targets=found.values, labeled=found.labeled, teachers=found.report)
+        if isinstance(problem.task, NumberTask):
+            numbers = _scaled_numbers(problem.task, problem.targets[own], labeled[own], weight)
+            found = part_numbers(part, numbers, labeled, seed)
+            values = found.values.double() * torch.from_numpy(problem.task.scale) + torch.from_numpy(problem.task.mean)
+        else:
+            found = part_soft_targets(part, self._targets(problem, problem.targets[own], weight), labeled, seed)
+            values = found.values
+        problem = replace(problem, targets=values, labeled=found.labeled, teachers=found.report)
         return replace(problem, sample_weight=found.sample_weight)
 
 
@@ -254,6 +260,12 @@ def recipe_for(parameters: Parameters, settings: Settings) -> Recipe:
         settings: Has the name of the recipe.
     """
     return _KINDS[settings.recipe](parameters, settings)
+
+
+def _scaled_numbers(task: NumberTask, targets: Tensor, labeled: Tensor, weight: Floats | None) -> NumberTargets:
+    """Numbers as teachers take them: on one scale, 0 where there is none."""
+    known = np.where(labeled[:, None].numpy(), task.scaled(targets).numpy(), 0.0)
+    return NumberTargets(known.astype(np.float32), weight)
 
 
 def _weights(problem: Problem) -> Floats | None:

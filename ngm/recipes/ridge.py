@@ -32,16 +32,15 @@ class Fitted:
     left_out: Floats
 
 
-def ridge(rows: Features, ids: NDArray[np.int64], y: Doubles, weight: Doubles) -> Fitted:
+def ridge(rows: Features, known: Features, y: Doubles, weight: Doubles) -> Fitted:
     """Linear regression on some rows, with an L2 penalty.
 
     Args:
-        rows: (n, d), dense or sparse.
-        ids: (k,) the labelled rows.
+        rows: (n, d) to predict for, dense or sparse.
+        known: (k, d) the labelled rows.
         y: (k, T) their targets.
         weight: (k,) how much each counts, adding up to k.
     """
-    known = rows[ids]
     share = weight / weight.sum()
     center = np.asarray(known.T @ share, dtype=np.float64)
     if known.shape[1] < known.shape[0]:

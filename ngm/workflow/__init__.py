@@ -10,6 +10,7 @@ training_runs      the estimator, its fit, the control without the graph
 training_plan      what a training would do, and how long it would take
 resumption         a run is resumed with the options it was begun with
 run_summary        what there is to tell of a training, as JSON
+graph_check        check_graph: a graph folder, or parts, and whether the graph is informative
 monitor            progress and warnings, for who wants to show them
 prediction         predict: from a run folder and a table to a file
 prediction_items   what is predicted, piece by piece: rows of a table, nodes of a graph, new nodes by their links

@@ -205,7 +205,7 @@ def test_an_approximate_search_looks_into_enough_cells_for_k(
     monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
     searched: list[int] = []
 
-    def noted(space: SearchSpace, rows: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    def noted(space: SearchSpace, rows: Tensor, k: int, over_ranks: bool) -> tuple[Tensor, Tensor]:
         searched.append(len(rows))
         return exact.exact_neighbors(space, rows, k)
 

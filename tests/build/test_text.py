@@ -81,7 +81,7 @@ def test_the_settings_of_the_search_are_passed_on(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(text_module, "nearest_neighbors", noted)
     settings = {"search": "approximate", "recall": 0.9, "seed": 3, "on_step": print}
     text_graph(TEXTS, 2, encoder=letters, **settings)  # type: ignore[arg-type]
-    assert given == settings
+    assert given == {**settings, "over_ranks": False}
 
 
 GAPS = ["cat dog", "", "dog cat cat", "unheard of", None, "market", "stocks", "!?"]

@@ -22,8 +22,10 @@ from ngm.build.space import Metric
 from ngm.build.sparse import sparse_graph
 from ngm.build.text import text_graph
 from ngm.io.graph_data import open_graph
+from tests.benchmark_modules import Forked
 from tests.build_tables import BODIES, write_tables
 from tests.commands import Run, runner
+from tests.ranks import run_command, run_ranks
 
 
 def weights(graph: Graph) -> dict[tuple[int, int], float]:
@@ -189,3 +191,16 @@ def test_help_has_an_example(run: Run) -> None:
     assert code == 0
     assert "Example:" in out
     assert "--json" in out
+
+
+def test_two_processes_write_the_graph_of_one_and_print_it_once(run: Run, tmp_path: Path, server: Forked) -> None:
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"id": range(60), "a": rng.normal(size=60), "b": rng.normal(size=60)}).to_csv("rows.csv", index=False)
+    words = [str(tmp_path / "rows.csv"), "--columns", "a,b", "-k", "3", "--id", "id", "--json", "-o"]
+    alone = json.loads(run(*words, str(tmp_path / "alone"))[1])
+    ended = run_ranks(server, run_command("build", *words, str(tmp_path / "together")), 2)
+    assert ended.code == 0, ended.err
+    together = json.loads(ended.out)
+    assert {**together, "seconds": 0, "graph": ""} == {**alone, "seconds": 0, "graph": ""}
+    for file in ("edges.npy", "weight.npy", "nodes.parquet"):
+        assert (tmp_path / "together" / file).read_bytes() == (tmp_path / "alone" / file).read_bytes()

@@ -11,8 +11,11 @@ import pytest
 from ngm import Graph
 from ngm.diagnosis import diagnose
 from ngm.io.graph_data import open_graph, read_table, save_graph
+from tests.benchmark_modules import Forked
 from tests.commands import Run, runner
+from tests.part_checks import assert_alike
 from tests.planted_graphs import RNG, planted, shown
+from tests.ranks import run_command, run_ranks
 
 
 @pytest.fixture
@@ -105,6 +108,40 @@ def test_many_pairs_of_classes_are_cut_to_the_largest(check: Run, tmp_path: Path
     _, shown_, _ = check(tmp_path / "graph")
     assert "Labelled edges by pair of classes: the 10 with most of 55" in shown_
     assert "near a labelled one" not in shown_  # all are labelled
+
+
+@pytest.fixture
+def parts(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The same graph in three parts."""
+    made = folder.parent / "parts"
+    code, _, errors = runner(monkeypatch, capsys)(
+        "partition", folder, "--columns", "vector", "--parts", "3", "-o", made
+    )
+    assert code == 0, errors
+    return made
+
+
+def test_parts_are_checked_as_the_graph_by_any_number_of_processes(
+    check: Run, folder: Path, parts: Path, server: Forked
+) -> None:
+    whole, alone = (json.loads(check(*words, "--json")[1]) for words in ((folder, "--columns", "vector"), (parts,)))
+    assert_alike(alone, whole | {"folder": str(parts)}, "parts")
+    ended = run_ranks(server, run_command("check", str(parts), "--json"), 2)
+    assert ended.code == 0, ended.err
+    assert_alike(json.loads(ended.out), alone, "two processes")  # printed once
+
+
+def test_rows_of_parts_are_named_by_the_users_ids(check: Run, folder: Path, parts: Path) -> None:
+    lines = [check(source)[1].splitlines()[-1] for source in (folder, parts)]
+    assert lines[0].startswith("Rows by name: ")
+    assert lines[1] == lines[0]
+
+
+def test_options_that_were_settled_by_the_cut_are_refused(check: Run, parts: Path) -> None:
+    for option in ("--label", "--columns"):
+        code, shown_, err = check(parts, option, "vector")
+        assert (code, shown_) == (2, "")
+        assert f"{option} is given, and {parts} has rows and labels in parts; give it to ngm partition" in err
 
 
 def test_help_has_an_example(check: Run) -> None:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from ngm import Graph, LabelPropagation
 from ngm.diagnosis import diagnose
 from ngm.diagnosis import held_out as held_out_module
+from ngm.diagnosis.checked_graph import MU3, WholeGraph
 from ngm.propagation.seeds import read_seeds
 from ngm.recipes.folds import label_folds
 from tests.planted_graphs import RNG, planted, renamed, shown
@@ -46,10 +47,10 @@ def test_labels_are_spread_as_label_propagation_spreads_them(directed: bool) -> 
     model = LabelPropagation(tolerance=1e-6).fit(None, y, graph=graph)
     graph = Graph(210, graph.edges, graph.weight, directed)  # a direction makes no difference
     seeds, prior = read_seeds(y, 210), np.full(3, 1 / 3, dtype=np.float32)
-    spreader = held_out_module._Spreader(graph, graph.components()[1].numpy())
-    found = spreader.spread(seeds.values, seeds.labeled, prior, held_out_module.MU3)
+    checked = WholeGraph(graph)
+    found = checked.spread(seeds.values, seeds.labeled, prior, MU3)
     assert found == pytest.approx(model.label_distributions_, abs=2e-3)
-    assert (spreader.reached(seeds.labeled) == model.reached_).all()
+    assert (checked.reached(seeds.labeled) == model.reached_).all()
 
 
 def test_chance_is_what_dealing_out_the_same_answers_gives() -> None:
@@ -105,7 +106,7 @@ def test_only_the_most_common_classes_are_spread_and_that_is_said(monkeypatch: p
     y = np.where(np.isin(truth, [2, 3]) & (np.arange(600) % 4 > 0), -1, truth)
     assert diagnose(graph, y).held_out.classes == 12  # type: ignore[union-attr]
     monkeypatch.setattr(held_out_module, "MAX_VALUES", 600)
-    seeds, counted = held_out_module._common_classes(read_seeds(y, 600))
+    seeds, counted = held_out_module._common_classes(WholeGraph(graph), read_seeds(y, 600))
     assert seeds.classes.tolist() == [0, 1, *range(4, 12)]
     assert counted.sum() == seeds.labeled.sum() == (~np.isin(y, [-1, 2, 3])).sum()
     found = diagnose(graph, y)

@@ -48,4 +48,6 @@ def test_nodes_that_take_no_part_are_not_sampled() -> None:
 
 def test_sums_are_over_all_nodes() -> None:
     np.testing.assert_allclose(MOVED.sum(ROWS[ORDER]), HERE.sum(ROWS), rtol=1e-6)
+    some = OwnNodes(ORDER, N, MASK[ORDER])
+    np.testing.assert_allclose(some.mean(ROWS[ORDER]), HERE.mean(ROWS[MASK]), rtol=1e-6)
     assert MOVED.largest(3) == HERE.largest(3) == 3

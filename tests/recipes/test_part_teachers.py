@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ngm import open_partition
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.node_views import NodeViews, scaled_features
+from ngm.recipes.number_stacking import stack_number_teachers
+from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.stacking import Stack, stack_teachers
 from tests import part_teachers
 from tests.benchmark_modules import Forked
@@ -52,9 +54,19 @@ def whole(case: str, folder: Path) -> Stack:
     return stack_teachers(views, targets.take(ids), KNOWN[ids], seed=0)
 
 
-@pytest.mark.parametrize("case", CASES)
+def whole_numbers(folder: Path) -> Stack:
+    """The same for numbers."""
+    ids, (mean, deviation) = np.flatnonzero(TAKE_PART), np.load(folder / "numbers" / "scale.npy")
+    scaling = open_partition(folder / "numbers").header.input_scaling
+    features = scaled_features(X[ids], scaling, (mean, deviation))
+    views = NodeViews({"features": features}, [GRAPH.subgraph(torch.from_numpy(ids))], whole=False)
+    targets = NumberTargets(part_teachers.NUMBERS, part_teachers.number_weight().astype(np.float32))
+    return stack_number_teachers(views, targets.take(ids), KNOWN[ids], seed=0)
+
+
+@pytest.mark.parametrize("case", [*CASES, "numbers"])
 def test_soft_labels_are_those_of_one_process(case: str, folder: Path, found: Found) -> None:
-    expected = whole(case, folder)
+    expected = whole_numbers(folder) if case == "numbers" else whole(case, folder)
     for rank in found:
         nodes, labeled = rank[f"{case} nodes"], rank[f"{case} labeled"]
         np.testing.assert_array_equal(labeled, TAKE_PART[nodes])
@@ -81,3 +93,18 @@ def test_every_rank_trains_the_network_that_one_trains(folder: Path, found: Foun
     for rank in found:
         np.testing.assert_allclose(rank["proba"], alone, atol=1e-5)
     assert alone.shape == (len(X), 3)
+
+
+def test_every_rank_predicts_the_numbers_that_one_predicts(folder: Path, found: Found) -> None:
+    alone = np.load(folder / "teachers0of1.npz")["predicted"]
+    assert alone.shape == (len(X), 2)
+    assert (alone.std(axis=0) > 0.01).all()  # else any network would do
+    for rank in found:
+        np.testing.assert_allclose(rank["predicted"], alone, atol=1e-5)
+
+
+def test_networks_are_trained_on_what_the_teachers_say(found: Found) -> None:
+    for rank in found:
+        assert rank["trained on"].tolist() == [TAKE_PART.sum()] * 2
+        assert rank["proba teachers"].tolist() == rank["weighted names"].tolist()
+        assert rank["predicted teachers"].tolist() == rank["numbers names"].tolist()

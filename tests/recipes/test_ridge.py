@@ -31,13 +31,14 @@ def test_predictions_are_scikit_learns(monkeypatch: pytest.MonkeyPatch, columns:
     rows = RNG.normal(size=(25, columns)).astype(np.float32)
     one_penalty(monkeypatch, rows[IDS].astype(np.float64), 0.7)
     expected = Ridge(alpha=0.7).fit(rows[IDS], Y, sample_weight=WEIGHT).predict(rows)
-    found = ridge(sp.csr_array(rows) if sparse else rows, IDS, Y, WEIGHT)
+    given = sp.csr_array(rows) if sparse else rows
+    found = ridge(given, given[IDS], Y, WEIGHT)
     np.testing.assert_allclose(found.values, expected, atol=1e-4)
 
 
 def test_the_penalty_has_the_smallest_leave_one_out_error() -> None:
     rows = RNG.normal(size=(25, 30)).astype(np.float32)
-    noise = ridge(rows, IDS, Y, np.ones(20))
+    noise = ridge(rows, rows[IDS], Y, np.ones(20))
     expected = [
         Ridge(alpha=alpha).fit(rows[IDS], Y).predict(rows)
         for alpha in module.PENALTIES * np.square(rows[IDS] - rows[IDS].mean(axis=0)).sum() / 20
@@ -59,7 +60,7 @@ def test_a_kernel_fits_what_no_line_can() -> None:
     y = np.cos(4 * rows.astype(np.float64))
     ids = np.arange(0, 60, 2)
     found = kernel_ridge(rows, ids, y[ids], np.ones(30))
-    line = ridge(rows, ids, y[ids], np.ones(30))
+    line = ridge(rows, rows[ids], y[ids], np.ones(30))
     assert np.square(found.values - y).mean() < 0.01 * np.square(line.values - y).mean()
 
 
