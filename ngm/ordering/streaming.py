@@ -1,4 +1,4 @@
-"""Parts of a graph whose edges are not in memory together: loops over parts of the edges and over nodes; compiled.
+"""Parts of a graph whose edges are not in memory together: loops over nodes and over parts of the edges; compiled.
 
 Each node goes to the part that holds most of its neighbours and has room, one node after the other: FENNEL
 (Tsourakakis et al., WSDM 2014). Further passes start from the parts of the pass before (Nishimura and Ugander, KDD
@@ -13,35 +13,6 @@ from numpy.typing import NDArray
 
 from ngm._compiled import compiled
 from ngm.ordering.adjacency import Ids, Nodes
-
-
-@compiled
-def count_ends(edges: Ids, start: Ids) -> None:
-    """Adds (b, 2) edges to the number of edges of each node, in place: of node v in `start[v + 1]`."""
-    for e in range(len(edges)):
-        start[edges[e, 0] + 1] += 1
-        start[edges[e, 1] + 1] += 1
-
-
-@compiled
-def fill_rows(edges: Ids, first: int, last: int, place: Ids, neighbor: Nodes) -> None:
-    """Writes the neighbours that (b, 2) edges give to some nodes, in place.
-
-    Args:
-        edges: The next edges.
-        first: The nodes are these...
-        last: ...up to, but without this one.
-        place: (n + 1,) where the next neighbour of each node goes; in the end where the row of the next node begins.
-        neighbor: (2m,) the neighbours of each node, one node after the other.
-    """
-    for e in range(len(edges)):
-        u, v = edges[e, 0], edges[e, 1]
-        if first <= u < last:
-            neighbor[place[u]] = v
-            place[u] += 1
-        if first <= v < last:
-            neighbor[place[v]] = u
-            place[v] += 1
 
 
 @compiled

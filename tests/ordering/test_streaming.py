@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ngm._neighbor_rows import count_ends, fill_rows
 from ngm.ordering import streaming
 from tests.edge_sources import communities
 
 
 def rows(edges: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     start = np.zeros(num_nodes + 1, dtype=np.int64)
-    streaming.count_ends(edges, start)
+    count_ends(edges, start)
     start, neighbor = np.cumsum(start), np.full(2 * len(edges), -1, dtype=np.int32)
     place = start.copy()
     for first, last in ((0, num_nodes // 2), (num_nodes // 2, num_nodes)):
-        streaming.fill_rows(edges, first, last, place, neighbor)
+        fill_rows(edges, first, last, place, neighbor)
     return start, neighbor
 
 
