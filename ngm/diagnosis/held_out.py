@@ -21,8 +21,9 @@ from ngm.diagnosis.intervals import Floats, Ids, paired_gain, wilson
 from ngm.diagnosis.records import Estimate, HeldOutScores, WithX
 from ngm.diagnosis.similarity import MAX_SAMPLED, Inputs, unit_rows
 from ngm.graph import Graph
-from ngm.propagation.kernel import pull, solve
-from ngm.propagation.seeds import Seeds, read_seeds, system
+from ngm.propagation.coupling import couple
+from ngm.propagation.kernel import solve
+from ngm.propagation.seeds import Seeds, read_seeds
 from ngm.recipes.folds import label_folds
 
 MU1, MU2, MU3 = 1.0, 0.5, 0.01  # those of LabelPropagation
@@ -115,8 +116,7 @@ class _Spreader:
     """Label propagation on one graph from several sets of seeds; the adjacency is made once."""
 
     def __init__(self, graph: Graph, component: Ids) -> None:
-        self.component, self.weight = component, pull(graph)
-        self.weight.data = self.weight.data * np.float32(2 * MU2)  # as if undirected: directions are ignored
+        self.component, self.coupling = component, couple(graph, factor=2 * MU2)  # directions are ignored
 
     def reached(self, labeled: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(n,) mask of the nodes in components with a seed."""
@@ -128,9 +128,11 @@ class _Spreader:
         self, values: sp.csr_array, labeled: NDArray[np.bool_], prior: NDArray[np.float32], mu3: float
     ) -> NDArray[np.float32]:
         """(n, C) of Eq. 2; `prior` is (C,) or (n, C)."""
-        equation = system(self.weight, labeled, self.reached(labeled), MU1, mu3)
-        anchor, start = equation.pulls.anchor_and_start(values, prior)
-        solution = solve(equation.shares, anchor, start, solver="conjugate_gradient", tolerance=_TOLERANCE)
+        equation = self.coupling.system(labeled, self.reached(labeled), MU1, mu3)
+        anchor, start = equation.anchor_and_start(values, prior)
+        solution = solve(
+            equation.shares, anchor, start, solver="conjugate_gradient", tolerance=_TOLERANCE, overwrite=True
+        )
         result: NDArray[np.float32] = solution.values.clamp_(0, 1).numpy()
         return result
 
