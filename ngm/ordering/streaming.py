@@ -16,29 +16,44 @@ from ngm.ordering.adjacency import Ids, Nodes
 
 
 @compiled
-def stream_nodes(start: Ids, neighbor: Nodes, part: Nodes, load: Ids, capacity: int, penalty: float) -> None:
-    """One pass over all nodes with edges: gives each a part, in place.
+def stream_nodes(
+    start: Ids,
+    neighbor: NDArray[np.integer],
+    part: Nodes,
+    load: NDArray[np.int64] | NDArray[np.float64],
+    capacity: float,
+    penalty: float,
+    extra: float = 0,
+    order: Ids | None = None,
+) -> None:
+    """One pass over all nodes that take room: gives each a part, in place.
 
     Args:
         start: (n + 1,) where the neighbours of each node begin.
         neighbor: (2m,) the neighbours of each node, one node after the other.
-        part: (n,) of each node.
-        load: (p,) ends of edges in each part.
+        part: (n,) of each node, -1 where it has none yet.
+        load: (p,) what the nodes of each part take: each as much as it has edges, and `extra`.
         capacity: Of a part; a node goes to the emptiest part where those of its neighbours are full.
         penalty: Of a full part, in neighbours; it grows with the root of the load.
+        extra: What a node takes beyond its edges.
+        order: (n,) in which nodes are looked at; that of their numbers where not given.
     """
     joined, near = np.zeros(len(load), dtype=np.int64), np.empty(len(load), dtype=np.int64)
     cost, emptiest = penalty * np.sqrt(load / capacity), np.argmin(load)
-    for node in range(len(part)):
-        size, before, count = start[node + 1] - start[node], part[node], 0
+    for number in range(len(part)):
+        node = number if order is None else order[number]
+        size, before, count = start[node + 1] - start[node] + extra, part[node], 0
         if size == 0:
             continue
-        load[before] -= size
-        cost[before] = penalty * np.sqrt(load[before] / capacity)
-        if load[before] < load[emptiest]:
-            emptiest = before
+        if before >= 0:
+            load[before] -= size
+            cost[before] = penalty * np.sqrt(load[before] / capacity)
+            if load[before] < load[emptiest]:
+                emptiest = before
         for entry in range(start[node], start[node + 1]):
             at = part[neighbor[entry]]
+            if at < 0:
+                continue
             if joined[at] == 0:
                 near[count] = at
                 count += 1

@@ -46,6 +46,24 @@ def test_a_pass_gives_each_node_what_a_plain_loop_gives_it() -> None:
     assert load.tolist() == filled.tolist()
 
 
+def test_nodes_without_a_part_are_taken_in_the_order_given_and_count_by_more_than_their_edges() -> None:
+    edges = communities(6, 5, seed=3)
+    start, neighbor = rows(edges, 30)
+    order, extra = np.random.default_rng(0).permutation(30), 2.5
+    size = np.diff(start) + extra
+    part, load = np.full(30, -1, dtype=np.int32), np.zeros(4)
+    plain, filled, capacity, penalty = part.copy(), load.copy(), float(size.sum()) / 3, 2.0
+    for node in order:
+        near = plain[neighbor[start[node] : start[node + 1]]]
+        joined = np.bincount(near[near >= 0], minlength=4)
+        score = joined - penalty * np.sqrt(filled / capacity)
+        plain[node] = np.where(filled + size[node] <= capacity, score, -np.inf).argmax()
+        filled[plain[node]] += size[node]
+    streaming.stream_nodes(start, neighbor, part, load, capacity, penalty, extra, order)
+    assert part.tolist() == plain.tolist()
+    np.testing.assert_allclose(load, filled)
+
+
 def test_edges_are_sorted_by_the_part_of_the_end_with_fewer_edges() -> None:
     edges = np.array([[0, 1], [0, 2], [0, 3], [2, 3]])  # node 0 has three
     start = np.array([0, 3, 4, 6, 8])
