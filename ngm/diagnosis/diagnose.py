@@ -13,6 +13,7 @@ from torch import Tensor
 from ngm._arguments import whole_number
 from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
+from ngm.diagnosis.edge_figures import count_kinds, labeled_edges, ordered_weight
 from ngm.diagnosis.held_out import held_out
 from ngm.diagnosis.records import Diagnosis
 from ngm.diagnosis.similarity import read_inputs, similarity
@@ -49,15 +50,13 @@ def diagnose(
     """
     if not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it with Graph.from_edges or the like")
-    positive = graph.weight > 0
-    if not positive.all():
+    if graph.num_edges and ordered_weight(graph.weight.numpy(), 0) == 0:
+        positive = graph.weight > 0
         graph = Graph(graph.num_nodes, graph.edges[positive], graph.weight[positive], graph.directed)
     seeds = _read_labels(graph, y)
     inputs = None if x is None else read_inputs(x, graph.num_nodes)
     rng = np.random.default_rng([whole_number("seed", seed), 0xD1A6])
-    ends = graph.edges.numpy()
-    labeled_ends = seeds.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
-    kinds = np.bincount(labeled_ends, minlength=3)
+    uu, lu, ll = count_kinds(graph, seeds.labeled)
     component = graph.components()[1].numpy() if graph.num_nodes else np.zeros(0, dtype=np.int64)
     figures = Diagnosis(
         verdict="unclear",
@@ -70,12 +69,12 @@ def diagnose(
         classes=tuple(str(c) for c in seeds.classes.tolist()),
         seeds=tuple(np.asarray(seeds.values.sum(axis=0)).ravel().astype(int).tolist()),
         labeled=int(seeds.labeled.sum()),
-        ll=int(kinds[2]),
-        lu=int(kinds[1]),
-        uu=int(kinds[0]),
-        agreement=agreement(ends[labeled_ends == 2], seeds, rng),
+        ll=ll,
+        lu=lu,
+        uu=uu,
+        agreement=agreement(labeled_edges(graph, seeds.labeled, ll, rng), seeds, rng),
         held_out=held_out(graph, seeds, component, inputs, rng, seed),
-        similarity=None if inputs is None else similarity(ends, inputs, rng),
+        similarity=None if inputs is None else similarity(graph.edges.numpy(), inputs, rng),
         shape=shape(graph, seeds.labeled, component),
     )
     verdict, reasons = judge(figures)
