@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import networkx
     from torch_geometric.data import Data
 
+LARGE_EDGES = 1 << 20  # beyond which edges are read where they are, by compiled loops, instead of made a matrix
 Merge = Literal["max", "sum", "mean"]
 Nodes = Tensor | NDArray[np.int64] | NDArray[np.bool_] | Sequence[int]
 
@@ -275,6 +276,11 @@ class Graph:
 
     def components(self) -> tuple[int, Tensor]:
         """(number of connected components, (n,) component of each node), direction ignored."""
+        if self.num_edges > LARGE_EDGES:
+            from ngm._components import connected_components  # loads numba
+
+            count, label = connected_components(self.edges.numpy(), self.weight.numpy(), self.num_nodes)
+            return count, torch.from_numpy(label)
         count, label = sp.csgraph.connected_components(self.to_scipy(), directed=False)
         return int(count), torch.from_numpy(label.astype(np.int64))
 

@@ -27,6 +27,8 @@ LAYERS = [
     "_processor",
     "_splitmix",
     "_compiled",
+    "_neighbor_rows",
+    "_components",
     "targets",
     "rows",
     "io",

@@ -94,7 +94,7 @@ def _reasons(diagnosis: Diagnosis) -> Iterator[str]:
     else:
         yield (
             f"{_percent(agreement.share)} of {agreement.edges:,} labelled edges join nodes "
-            f"{_same_label_text(diagnosis)} (chance {agreement.chance:.0%})"
+            f"{_same_label_text(diagnosis)} (chance {agreement.chance:.0%}{_sample_text(diagnosis)})"
         )
     if similarity is not None:
         yield (
@@ -297,6 +297,11 @@ def _labels_needed(diagnosis: Diagnosis) -> str:
 
 def _percent(figure: Estimate) -> str:
     return f"{figure.value:.0%} ({figure.low:.0%} to {figure.high:.0%})"
+
+
+def _sample_text(diagnosis: Diagnosis) -> str:
+    sampled = diagnosis.agreement is not None and diagnosis.agreement.edges < diagnosis.ll
+    return f"; a random sample of {diagnosis.ll:,}" if sampled else ""
 
 
 def _same_label_text(diagnosis: Diagnosis) -> str:

@@ -13,8 +13,8 @@ from ngm.diagnosis.edge_set import ALL_EDGES, EdgeSet
 from ngm.diagnosis.records import Shape
 from ngm.diagnosis.structure import shape
 from ngm.graph import Graph
-from ngm.propagation.kernel import pull, solve
-from ngm.propagation.seeds import system
+from ngm.propagation.coupling import Coupling, couple
+from ngm.propagation.kernel import solve
 from ngm.recipes.node_set import AllNodes, NodeSet
 
 MU1, MU2, MU3 = 1.0, 0.5, 0.01  # those of LabelPropagation
@@ -77,10 +77,8 @@ class WholeGraph:
         return self._graph.components()[1].numpy() if self._graph.num_nodes else np.zeros(0, dtype=np.int64)
 
     @cached_property
-    def _weight(self) -> sp.csr_array:
-        weight = pull(self._graph)
-        weight.data = weight.data * np.float32(2 * MU2)  # as if undirected: directions are ignored
-        return weight
+    def _coupling(self) -> Coupling:
+        return couple(self._graph, factor=2 * MU2)  # as if undirected: directions are ignored
 
     def reached(self, labeled: Mask) -> Mask:
         """(n,) mask of the nodes in components with a label."""
@@ -92,9 +90,11 @@ class WholeGraph:
         self, values: sp.csr_array, labeled: Mask, prior: NDArray[np.float32], mu3: float
     ) -> NDArray[np.float32]:
         """(n, C) of Eq. 2; `prior` is (C,) or (n, C)."""
-        equation = system(self._weight, labeled, self.reached(labeled), MU1, mu3)
-        anchor, start = equation.pulls.anchor_and_start(values, prior)
-        solution = solve(equation.shares, anchor, start, solver="conjugate_gradient", tolerance=TOLERANCE)
+        equation = self._coupling.system(labeled, self.reached(labeled), MU1, mu3)
+        anchor, start = equation.anchor_and_start(values, prior)
+        solution = solve(
+            equation.shares, anchor, start, solver="conjugate_gradient", tolerance=TOLERANCE, overwrite=True
+        )
         result: NDArray[np.float32] = solution.values.clamp_(0, 1).numpy()
         return result
 

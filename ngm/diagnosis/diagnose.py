@@ -14,6 +14,7 @@ from ngm._arguments import whole_number
 from ngm.diagnosis.advice import advise, judge
 from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.checked_graph import CheckedGraph, WholeGraph
+from ngm.diagnosis.edge_figures import count_kinds, labeled_edges, num_compared, ordered_weight
 from ngm.diagnosis.held_out import held_out
 from ngm.diagnosis.records import Diagnosis
 from ngm.diagnosis.similarity import Inputs, read_inputs, similarity
@@ -49,8 +50,8 @@ def diagnose(
     """
     if not isinstance(graph, Graph):
         raise ValueError(f"graph is a {type(graph).__name__}; make a Graph of it with Graph.from_edges or the like")
-    positive = graph.weight > 0
-    if not positive.all():
+    if graph.num_edges and ordered_weight(graph.weight.numpy(), 0) == 0:
+        positive = graph.weight > 0
         graph = Graph(graph.num_nodes, graph.edges[positive], graph.weight[positive], graph.directed)
     seeds = _read_labels(graph, y)
     inputs = None if x is None else read_inputs(x, graph.num_nodes)
@@ -71,9 +72,10 @@ def figures(
         seed: Same seed, same figures.
     """
     rng = np.random.default_rng([whole_number("seed", seed), 0xD1A6])
-    ends, total = graph.edges.numpy(), checked.edges.total
-    labeled_ends = at_ends.labeled[ends].sum(axis=1)  # (m,) 2 for LL, 1 for LU, 0 for UU
-    uu, lu, ll = total(np.bincount(labeled_ends, minlength=3)).tolist()
+    total, own_kinds = checked.edges.total, count_kinds(graph, at_ends.labeled)
+    uu, lu, ll = total(own_kinds).tolist()
+    own_ll = int(own_kinds[2])
+    compared = labeled_edges(graph, at_ends.labeled, own_ll, num_compared(own_ll, ll), seed)
     found = Diagnosis(
         verdict="unclear",
         reasons=[],
@@ -88,7 +90,7 @@ def figures(
         ll=ll,
         lu=lu,
         uu=uu,
-        agreement=agreement(ends[labeled_ends == 2], at_ends, rng, checked.edges),
+        agreement=agreement(compared, at_ends, rng, checked.edges),
         held_out=held_out(checked, seeds, x, rng, seed),
         similarity=None if x is None else similarity(checked.sampled_ends(), checked.sampled_rows(x), rng),
         shape=checked.shape(seeds.labeled),

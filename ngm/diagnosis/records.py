@@ -49,7 +49,7 @@ class Agreement:
     joined anew at random, so the sum over classes of (share of the edge ends in the class) squared.
 
     Attributes:
-        edges: Number of labelled edges.
+        edges: Labelled edges looked at: all, or a random sample of a million.
         share: Share of them whose ends agree. Edges at one node count as dependent.
         chance: See above.
         adjusted: (share - chance) / (1 - chance): 1 if all agree, 0 if as many as by chance; known as assortativity.

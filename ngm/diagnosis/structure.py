@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.build.knn import FLOOR
+from ngm.diagnosis.edge_figures import ordered_weight, share_at, sum_above, within_hops
 from ngm.diagnosis.intervals import Ids
 from ngm.diagnosis.records import Bin, Place, Shape, Weights
 from ngm.graph import Graph
@@ -21,7 +22,7 @@ def shape(graph: Graph, labeled: NDArray[np.bool_], component: Ids) -> Shape:
         labeled: (n,) mask.
         component: (n,) component of each node, from `Graph.components`.
     """
-    degree, edges = graph.degree.numpy(), graph.edges.numpy()
+    degree, hops = graph.degree.numpy(), within_hops(graph, labeled, HOPS)
     isolated_seeds = np.flatnonzero((degree == 0) & labeled)
     sizes = np.bincount(component)
     nontrivial = sizes > 1
@@ -36,10 +37,10 @@ def shape(graph: Graph, labeled: NDArray[np.bool_], component: Ids) -> Shape:
         unseeded=int(unseeded.sum()),
         unseeded_nodes=int(sizes[unseeded].sum()),
         unseeded_places=_unseeded_places(unseeded, sizes, component, degree),
-        within_hops=_within_hops(edges, labeled),
+        within_hops=(hops[0], hops[1], hops[2]),
         degrees=histogram(degree),
         hubs=tuple(Place(int(row), int(degree[row])) for row in largest_degree if degree[row]),
-        hub_share=_hub_share(edges, degree),
+        hub_share=_hub_share(graph, degree),
         weights=_weights(graph.weight.numpy()),
     )
 
@@ -65,41 +66,27 @@ def _unseeded_places(unseeded: NDArray[np.bool_], sizes: Ids, component: Ids, de
     return tuple(Place(int(rows[np.argmax(degree[rows])]), len(rows)) for rows in members)
 
 
-def _within_hops(edges: Ids, labeled: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Share of the unlabelled nodes within 1, 2 and 3 hops of a seed; 0 where every node is labelled."""
-    reached, fractions = labeled.copy(), []
-    unlabeled = max(int((~labeled).sum()), 1)
-    u, v = edges[:, 0], edges[:, 1]
-    for _ in range(HOPS):
-        previous = reached.copy()
-        reached[v[previous[u]]] = True
-        reached[u[previous[v]]] = True
-        fractions.append(float((reached & ~labeled).sum() / unlabeled))
-    return fractions[0], fractions[1], fractions[2]
-
-
-def _hub_share(edges: Ids, degree: Ids) -> float:
+def _hub_share(graph: Graph, degree: Ids) -> float:
     """Share of edges with an end among the 1 % of nodes (at least one) with most edges."""
-    if not len(edges):
-        return 0.0
-    count = max(1, len(degree) // 100)
     hub = np.zeros(len(degree), dtype=bool)
-    hub[np.argsort(-degree, kind="stable")[:count]] = True
-    return float(hub[edges].any(axis=1).mean())
+    hub[np.argsort(-degree, kind="stable")[: max(1, len(degree) // 100)]] = True
+    return share_at(graph, hub)
 
 
 def _weights(weight: NDArray[np.float32]) -> Weights | None:
     if not len(weight):
         return None
-    count = max(1, len(weight) // 100)
-    heaviest = np.partition(weight, len(weight) - count)[-count:]
-    total = float(weight.sum(dtype=np.float64))
-    with np.errstate(over="ignore"):
-        median = float(np.median(weight))
+    count = len(weight)
+    heaviest = max(1, count // 100)
+    limit = ordered_weight(weight, count - heaviest)  # the least of the heaviest hundredth
+    num_above, sum_of_above = sum_above(weight, limit)
+    middle = (ordered_weight(weight, (count - 1) // 2) + ordered_weight(weight, count // 2)) / 2
+    low, high = ordered_weight(weight, 0), ordered_weight(weight, count - 1)
+    total = sum_above(weight, 0.0)[1]
     return Weights(
-        low=float(weight.min()),
-        median=median if np.isfinite(median) else float(np.median(weight.astype(np.float64))),
-        high=float(weight.max()),
-        at_floor=float((weight <= FLOOR * 1.001).mean()),
-        top_share=float(heaviest.sum(dtype=np.float64)) / total if total else 0.0,
+        low=low,
+        median=middle,
+        high=high,
+        at_floor=1 - sum_above(weight, FLOOR * 1.001)[0] / count,
+        top_share=(sum_of_above + (heaviest - num_above) * limit) / total if total else 0.0,
     )

@@ -66,7 +66,7 @@ def edge_blocks(edges: Ids, num_nodes: int, seed: int, block: int, count: int | 
     """Cuts edges into blocks with few distinct ends.
 
     Args:
-        edges: (m, 2) node ids; the same pair may occur more than once (in two graphs, say).
+        edges: (m, 2) node ids, no self loops; the same pair may occur more than once (in two graphs, say).
         num_nodes: Number of nodes.
         seed: Other seeds give other blocks, of the same quality.
         block: The most edges of a block.
@@ -80,6 +80,9 @@ def edge_blocks(edges: Ids, num_nodes: int, seed: int, block: int, count: int | 
     count = num_blocks(m, block) if count is None else count
     if block * count < m:
         raise ValueError(f"{count} blocks of {block} edges have no room for {m} edges; give more blocks")
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if len(loops):
+        raise ValueError(f"edge {loops[0]} is {edges[loops[0]].tolist()}, a self loop; leave such edges out")
     index = np.uint32 if m <= np.iinfo(np.uint32).max else np.int64
     if count <= 1 or not m:
         return EdgeBlocks(np.arange(m).astype(index), np.array([0] + [m] * count, dtype=np.int64))

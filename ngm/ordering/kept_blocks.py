@@ -17,8 +17,9 @@ import numpy as np
 from ngm.io.files import DAMAGED, DiskFullError, file_written_whole, remove_all_leftovers
 from ngm.io.graph_folder import load_array
 from ngm.io.locks import FolderInUseError, folder_lock
+from ngm.io.scratch import reserve
 from ngm.ordering.blocks import EdgeBlocks
-from ngm.ordering.out_of_core import PART_EDGES, EdgeSource, edge_blocks_out_of_core, order_type, reserve
+from ngm.ordering.out_of_core import PART_EDGES, EdgeSource, edge_blocks_out_of_core, order_type
 
 FOLDER = "batches"
 VERSION = 1  # of the way in which edges are cut

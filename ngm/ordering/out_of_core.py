@@ -8,8 +8,6 @@ edge, are written to files where there is a folder for them.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, cast
@@ -17,6 +15,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ngm.io.scratch import temporary_array
 from ngm.ordering.blocks import MAX_NODES, EdgeBlocks, Ids, Index, edge_blocks
 
 PART_EDGES = 1 << 19  # edges that are cut together, at some 100 bytes each
@@ -94,14 +93,14 @@ def _sort_by_part(source: EdgeSource, num_nodes: int, num_parts: int, order: Ind
 
 def _neighbors(source: EdgeSource, num_nodes: int, scratch: Path | None) -> tuple[Ids, NDArray[np.int32]]:
     """((n + 1,) where the neighbours of each node begin, (2m,) the neighbours)."""
-    from ngm.ordering.streaming import count_ends, fill_rows
+    from ngm._neighbor_rows import count_ends, fill_rows
 
     start = np.zeros(num_nodes + 1, dtype=np.int64)
     for _, ends in source.chunks():
         count_ends(ends, start)
     np.cumsum(start, out=start)
     dtype = np.int32 if num_nodes <= MAX_NODES else np.int64
-    neighbor = cast("NDArray[np.int32]", _temporary_array(2 * len(source), dtype, scratch))
+    neighbor = cast("NDArray[np.int32]", temporary_array(2 * len(source), dtype, scratch))
     windows = np.searchsorted(start, np.arange(WINDOW, start[-1], WINDOW)).tolist()
     for low, high in zip([0, *windows], [*windows, num_nodes], strict=True):
         for _, ends in source.chunks():
@@ -109,28 +108,6 @@ def _neighbors(source: EdgeSource, num_nodes: int, scratch: Path | None) -> tupl
     start[1:] = start[:-1].copy()  # each had moved on to the next
     start[0] = 0
     return start, neighbor
-
-
-def _temporary_array(length: int, dtype: type[np.generic], folder: Path | None) -> Index:
-    """In memory, or in a file that is gone as soon as the array is."""
-    if folder is None or not length:
-        return cast(Index, np.empty(length, dtype=dtype))
-    with tempfile.TemporaryFile(dir=folder) as file:
-        reserve(file.fileno(), length * np.dtype(dtype).itemsize)
-        return cast(Index, np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(length,))))
-
-
-def reserve(file: int, size: int) -> None:
-    """Takes the space of a file to be written as a memory map: a full disk is an error now, not a crash later.
-
-    Args:
-        file: Descriptor of the open file.
-        size: In bytes.
-    """
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file, 0, size)
-    else:
-        os.truncate(file, size)
 
 
 def _parts(start: Ids, neighbor: NDArray[np.int32], num_parts: int) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Parts of a graph whose edges are not in memory together: loops over parts of the edges and over nodes; compiled.
+"""Parts of a graph whose edges are not in memory together: loops over nodes and over parts of the edges; compiled.
 
 Each node goes to the part that holds most of its neighbours and has room, one node after the other: FENNEL
 (Tsourakakis et al., WSDM 2014). Further passes start from the parts of the pass before (Nishimura and Ugander, KDD
@@ -16,58 +16,44 @@ from ngm.ordering.adjacency import Ids, Nodes
 
 
 @compiled
-def count_ends(edges: Ids, start: Ids) -> None:
-    """Adds (b, 2) edges to the number of edges of each node, in place: of node v in `start[v + 1]`."""
-    for e in range(len(edges)):
-        start[edges[e, 0] + 1] += 1
-        start[edges[e, 1] + 1] += 1
-
-
-@compiled
-def fill_rows(edges: Ids, first: int, last: int, place: Ids, neighbor: Nodes) -> None:
-    """Writes the neighbours that (b, 2) edges give to some nodes, in place.
-
-    Args:
-        edges: The next edges.
-        first: The nodes are these...
-        last: ...up to, but without this one.
-        place: (n + 1,) where the next neighbour of each node goes; in the end where the row of the next node begins.
-        neighbor: (2m,) the neighbours of each node, one node after the other.
-    """
-    for e in range(len(edges)):
-        u, v = edges[e, 0], edges[e, 1]
-        if first <= u < last:
-            neighbor[place[u]] = v
-            place[u] += 1
-        if first <= v < last:
-            neighbor[place[v]] = u
-            place[v] += 1
-
-
-@compiled
-def stream_nodes(start: Ids, neighbor: Nodes, part: Nodes, load: Ids, capacity: int, penalty: float) -> None:
-    """One pass over all nodes with edges: gives each a part, in place.
+def stream_nodes(
+    start: Ids,
+    neighbor: NDArray[np.integer],
+    part: Nodes,
+    load: NDArray[np.int64] | NDArray[np.float64],
+    capacity: float,
+    penalty: float,
+    extra: float = 0,
+    order: Ids | None = None,
+) -> None:
+    """One pass over all nodes that take room: gives each a part, in place.
 
     Args:
         start: (n + 1,) where the neighbours of each node begin.
         neighbor: (2m,) the neighbours of each node, one node after the other.
-        part: (n,) of each node.
-        load: (p,) ends of edges in each part.
+        part: (n,) of each node, -1 where it has none yet.
+        load: (p,) what the nodes of each part take: each as much as it has edges, and `extra`.
         capacity: Of a part; a node goes to the emptiest part where those of its neighbours are full.
         penalty: Of a full part, in neighbours; it grows with the root of the load.
+        extra: What a node takes beyond its edges.
+        order: (n,) in which nodes are looked at; that of their numbers where not given.
     """
     joined, near = np.zeros(len(load), dtype=np.int64), np.empty(len(load), dtype=np.int64)
     cost, emptiest = penalty * np.sqrt(load / capacity), np.argmin(load)
-    for node in range(len(part)):
-        size, before, count = start[node + 1] - start[node], part[node], 0
+    for number in range(len(part)):
+        node = number if order is None else order[number]
+        size, before, count = start[node + 1] - start[node] + extra, part[node], 0
         if size == 0:
             continue
-        load[before] -= size
-        cost[before] = penalty * np.sqrt(load[before] / capacity)
-        if load[before] < load[emptiest]:
-            emptiest = before
+        if before >= 0:
+            load[before] -= size
+            cost[before] = penalty * np.sqrt(load[before] / capacity)
+            if load[before] < load[emptiest]:
+                emptiest = before
         for entry in range(start[node], start[node + 1]):
             at = part[neighbor[entry]]
+            if at < 0:
+                continue
             if joined[at] == 0:
                 near[count] = at
                 count += 1

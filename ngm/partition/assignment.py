@@ -57,7 +57,7 @@ def assign_nodes(graph: Graph, parts: int, method: PartitionMethod = "streaming"
     Args:
         graph: The graph; its direction and weights do not matter here.
         parts: How many, at most one per node.
-        method: "streaming": see `ngm.partition.streaming`. "metis": multilevel, by pymetis, which cuts fewer edges and
+        method: "streaming": see `ngm.ordering.streaming`. "metis": multilevel, by pymetis, which cuts fewer edges and
             takes several times the memory.
         seed: Where the stream of nodes begins; same seed, same parts.
 
@@ -101,15 +101,16 @@ def _neighbors(graph: Graph) -> sp.csr_array:
 
 def _streamed(adjacency: sp.csr_array, parts: int, seed: int) -> NDArray[np.int32]:
     """(n,) parts: neighbours one after the other, by breadth-first search, then again in the same order."""
-    from ngm.partition.streaming import stream_nodes  # loads numba
+    from ngm.ordering.streaming import stream_nodes  # loads numba
 
     offsets, degree = adjacency.indptr.astype(np.int64), np.diff(adjacency.indptr)
-    size = degree + max(float(degree.mean()), 1.0)  # so that neither nodes nor edges pile up in a part
+    extra = max(float(degree.mean()), 1.0)  # so that neither nodes nor edges pile up in a part
+    size = degree + extra
     part, load = np.full(len(degree), -1, dtype=np.int32), np.zeros(parts)
     capacity = max(SLACK * float(size.sum()) / parts, float(size.max()))
     order = _breadth_first(adjacency, seed)
     for _ in range(PASSES):
-        stream_nodes(offsets, adjacency.indices, size, order, part, load, capacity, PENALTY * float(degree.mean()))
+        stream_nodes(offsets, adjacency.indices, part, load, capacity, PENALTY * float(degree.mean()), extra, order)
     return part
 
 

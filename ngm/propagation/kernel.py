@@ -18,7 +18,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from sparse_dot_topn import sp_matmul_topn
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -46,6 +45,17 @@ class JacobiSteps(Protocol):
 
     def largest(self, change: Tensor) -> float:
         """Largest absolute entry over all nodes."""
+
+
+class RowAnchor(Protocol):
+    """What each node adds of its own, (n, c), where it is too large to be kept."""
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the numbers; steps are taken in it."""
+
+    def add_to(self, z: Tensor) -> Tensor:
+        """(n, c) z with it added, in place."""
 
 
 class Shares:
@@ -168,13 +178,14 @@ def hop(shares: JacobiSteps, h: Tensor, restart: float, steps: int) -> Tensor:
 
 def solve(
     shares: JacobiSteps,
-    anchor: Tensor,
+    anchor: Tensor | RowAnchor,
     start: Tensor,
     *,
     solver: Solver = "jacobi",
     tolerance: float = 1e-4,
     max_steps: int = 1000,
     on_step: OnStep | None = None,
+    overwrite: bool = False,
 ) -> PropagationResult:
     """Goes to the fixed point z = shares @ z + anchor.
 
@@ -187,21 +198,30 @@ def solve(
         tolerance: Stop once a Jacobi step would change no entry by more.
         max_steps: Stop then in any case.
         on_step: Called with (step, residual).
+        overwrite: Whether the memory of `start` may be used for the result.
     """
     if solver not in get_args(Solver):
         raise ValueError(f"solver is {solver!r}; choose {' or '.join(map(repr, get_args(Solver)))}")
     steps = _conjugate_gradient if solver == "conjugate_gradient" else _jacobi
-    result = steps(shares, anchor, start.to(anchor.dtype), tolerance, max_steps, on_step or _silent)
-    return result if result.values.dtype == start.dtype else replace(result, values=result.values.to(start.dtype))
+    z, dtype = start.to(anchor.dtype, copy=not overwrite), start.dtype
+    del start
+    result = steps(shares, anchor, z, tolerance, max_steps, on_step or _silent)
+    return result if result.values.dtype == dtype else replace(result, values=result.values.to(dtype))
+
+
+def _plus(z: Tensor, anchor: Tensor | RowAnchor) -> Tensor:
+    """Z with the anchor added to it in place."""
+    return z.add_(anchor) if isinstance(anchor, Tensor) else anchor.add_to(z)
 
 
 def _jacobi(
-    shares: JacobiSteps, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+    shares: JacobiSteps, anchor: Tensor | RowAnchor, z: Tensor, tolerance: float, max_steps: int, on_step: OnStep
 ) -> PropagationResult:
-    z, residual = start, float("inf")
+    """Overwrites z."""
+    residual = float("inf")
     for step in range(1, max_steps + 1):
-        next_z = (shares @ z).add_(anchor)
-        residual = shares.largest(z.sub_(next_z) if step > 1 else z - next_z)  # z is not needed again
+        next_z = _plus(shares @ z, anchor)
+        residual = shares.largest(z.sub_(next_z))  # z is not needed again
         z = next_z
         on_step(step, residual)
         if residual <= tolerance:
@@ -210,14 +230,14 @@ def _jacobi(
 
 
 def _conjugate_gradient(
-    shares: JacobiSteps, anchor: Tensor, start: Tensor, tolerance: float, max_steps: int, on_step: OnStep
+    shares: JacobiSteps, anchor: Tensor | RowAnchor, z: Tensor, tolerance: float, max_steps: int, on_step: OnStep
 ) -> PropagationResult:
     """Preconditioned by the diagonal, so that its residual is the change that a Jacobi step would make.
 
-    All columns share one step length: rows that start by adding up to 1 go on doing so.
+    All columns share one step length: rows that start by adding up to 1 go on doing so. Overwrites z; there are never
+    more than four arrays of its size.
     """
-    z = start.clone()
-    change = (shares @ z).add_(anchor).sub_(z)
+    change = _plus(shares @ z, anchor).sub_(z)
     direction = change.clone()
     squared = shares.product(change, change)
     residual = shares.largest(change)
@@ -226,16 +246,18 @@ def _conjugate_gradient(
     for step in range(2, max_steps + 1):
         if residual <= tolerance or squared == 0:  # as near as these digits get
             break
-        product = direction - shares @ direction
+        product = (shares @ direction).neg_().add_(direction)
         length = squared / shares.product(direction, product)
         z.add_(direction, alpha=length)
         change.sub_(product, alpha=length)
+        del product  # before the next one is made
         previous, squared = squared, shares.product(change, change)
         residual = shares.largest(change)
         direction.mul_(squared / previous).add_(change)
         steps = step
         on_step(step, residual)
-    residual = shares.largest((shares @ z).add_(anchor).sub_(z))  # `change` drifts from the truth by rounding
+    del change, direction
+    residual = shares.largest(_plus(shares @ z, anchor).sub_(z))  # `change` drifts from the truth by rounding
     return PropagationResult(z, steps, residual, residual <= tolerance + 8 * torch.finfo(z.dtype).eps)
 
 
@@ -260,77 +282,3 @@ def largest_entry(change: Tensor) -> float:
 
 def _silent(step: int, residual: float) -> None:
     pass
-
-
-@dataclass(frozen=True, eq=False)
-class TopKResult:
-    """Propagated values of which only the strongest are kept, after Ravi and Diao (2016).
-
-    Row v stands for `excess[v] + rest[v] * base`.
-
-    Args:
-        excess: (n, L) sparse, at most `keep` entries a row.
-        rest: (n,) the share of each node that is not in `excess`.
-        base: (L,) distribution of the rest.
-        steps: Jacobi steps done.
-        residual: Largest change of an entry in the last of them.
-        converged: Whether that is within the tolerance.
-    """
-
-    excess: sp.csr_array
-    rest: NDArray[np.floating]
-    base: NDArray[np.floating]
-    steps: int
-    residual: float
-    converged: bool
-
-
-def solve_top_k(
-    shares: Shares,
-    anchor: sp.csr_array,
-    rest: NDArray[np.floating],
-    base: NDArray[np.floating],
-    *,
-    keep: int,
-    conserve: bool = True,
-    tolerance: float = 1e-4,
-    max_steps: int = 100,
-    on_step: OnStep | None = None,
-) -> TopKResult:
-    """Jacobi steps in which each node keeps its `keep` strongest columns: memory is n times keep, whatever L is.
-
-    Nodes go half of each step: with whole ones, neighbours that drop different columns can take turns for ever.
-
-    Args:
-        shares: (n, n).
-        anchor: (n, L) sparse, what each node adds of its own.
-        rest: (n,) what each node adds of its own to the share that is spread as `base`.
-        base: (L,) distribution that every node starts at.
-        keep: Entries kept per node.
-        conserve: Whether what is dropped is spread as `base`, so that distributions stay distributions, or is gone.
-        tolerance: Stop once a whole step would change no entry by more.
-        max_steps: Stop then in any case.
-        on_step: Called with (step, residual).
-    """
-    eye = sp.eye_array(len(rest), dtype=np.float32)
-    halfway = (0.5 * (shares.matrix + eye)).tocsr().astype(np.float32)
-    weights = sp.csr_matrix(sp.hstack([halfway, 0.5 * eye], format="csr", dtype=np.float32))  # (n, 2n)
-    excess, anchor_sum = sp.csr_array(anchor.shape, dtype=np.float32), anchor.sum(axis=1)
-    share, residual = np.ones(len(rest), dtype=np.float32), float("inf")
-    for step in range(1, max_steps + 1):
-        stacked = sp.csr_matrix(sp.vstack([excess, anchor], format="csr", dtype=np.float32))  # (2n, L)
-        next_excess = sp.csr_array(
-            sp_matmul_topn(weights, stacked, top_n=min(keep, anchor.shape[1]), n_threads=torch.get_num_threads())
-        )
-        dropped = halfway @ excess.sum(axis=1) + 0.5 * anchor_sum - next_excess.sum(axis=1)
-        share_after = halfway @ share + 0.5 * rest + (dropped if conserve else 0)
-        residual = 2 * max(_largest_difference(next_excess - excess), float(np.abs(share_after - share).max(initial=0)))
-        excess, share = next_excess, share_after
-        (on_step or _silent)(step, residual)
-        if residual <= tolerance:
-            return TopKResult(excess, share, base, step, residual, True)
-    return TopKResult(excess, share, base, max_steps, residual, False)
-
-
-def _largest_difference(difference: sp.csr_array) -> float:
-    return float(np.abs(difference.data).max(initial=0))

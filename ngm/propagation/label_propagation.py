@@ -22,8 +22,10 @@ from ngm.choices import Influence, Solver
 from ngm.graph import Graph
 from ngm.method_parameters import LABEL_PROPAGATION
 from ngm.parameters import documented
-from ngm.propagation.kernel import OnStep, pull, scale_rows, solve, solve_top_k
-from ngm.propagation.seeds import PropagationSystem, Seeds, reached_by, read_prior, read_seeds, system
+from ngm.propagation.coupling import couple
+from ngm.propagation.kernel import OnStep, scale_rows, solve
+from ngm.propagation.seeds import PropagationSystem, Seeds, read_prior, read_seeds
+from ngm.propagation.top_k import solve_top_k
 from ngm.targets import as_array, labeled_accuracy
 
 
@@ -100,11 +102,9 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seeds = read_seeds(y, rows)
         prior = read_prior(self.prior, seeds)
         self.task_, self.classes_ = seeds.task, seeds.classes
-        coupling = self.mu2 if graph.directed else 2 * self.mu2
-        weight = pull(graph, self.influence, coupling)
-        weight.data = weight.data * weight.dtype.type(coupling)
-        self.reached_ = reached_by(seeds.labeled, weight)
-        equation = system(weight, seeds.labeled, self.reached_, self.mu1, self.mu3)
+        coupling = couple(graph, self.influence, self.mu2 if graph.directed else 2 * self.mu2)
+        self.reached_ = coupling.reached(seeds.labeled)
+        equation = coupling.system(seeds.labeled, self.reached_, self.mu1, self.mu3)
         if self.keep is not None:
             self._solve_strongest(equation, seeds, prior, on_step)
         else:
@@ -195,15 +195,14 @@ class LabelPropagation(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: Solver,
         on_step: OnStep | None,
     ) -> None:
-        anchor, start = equation.pulls.anchor_and_start(seeds.values, prior)
         result = solve(
             equation.shares,
-            anchor,
-            start,
+            *equation.anchor_and_start(seeds.values, prior),
             solver=solver,
             tolerance=self.tolerance,
             max_steps=self.max_steps,
             on_step=on_step,
+            overwrite=True,
         )
         values = result.values.clamp_(0, 1)  # conjugate gradients may overshoot by as much as the tolerance
         if self.task_ != "labels":

@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm._arguments import as_array
+from ngm.propagation.compact_rows import CompactShares
 from ngm.propagation.kernel import Shares, scale_rows
 from ngm.targets import TaskName, encode_classes
+
+_ROWS_AT_ONCE = 1 << 16  # of labels and prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +141,55 @@ class Pulls:
             values: (n, C) labels of the seeds.
             prior: (C,) or (n, C).
         """
-        anchor = self.label_share[:, None] * values.toarray() + self.prior_share[:, None] * prior
+        anchor = Anchor(self, values, prior).rows(0, len(self.fixed))
         start = np.broadcast_to(prior, anchor.shape).copy()
         start[self.fixed] = anchor[self.fixed]
         return torch.from_numpy(anchor), torch.from_numpy(start)
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """What each node adds of its own, a few rows at a time: see `RowAnchor`.
+
+    Args:
+        pulls: In which shares a node takes from its label and the prior.
+        values: (n, C) labels of the seeds.
+        prior: (C,) or (n, C).
+    """
+
+    pulls: Pulls
+    values: sp.csr_array
+    prior: NDArray[np.float32]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the numbers."""
+        return torch.float64 if self.pulls.label_share.dtype == np.float64 else torch.float32
+
+    def rows(self, first: int, last: int) -> NDArray[np.floating]:
+        """(last - first, C) of some nodes."""
+        own = slice(first, last)
+        prior = self.prior if self.prior.ndim == 1 else self.prior[own]
+        labels = self.pulls.label_share[own, None] * self.values[own].toarray()
+        anchor: NDArray[np.floating] = labels + self.pulls.prior_share[own, None] * prior
+        return anchor
+
+    def add_to(self, z: Tensor) -> Tensor:
+        """(n, C) z with all rows added, in place."""
+        for first in range(0, len(z), _ROWS_AT_ONCE):
+            last = min(first + _ROWS_AT_ONCE, len(z))
+            z[first:last] += torch.from_numpy(self.rows(first, last))
+        return z
+
+    def start(self) -> Tensor:
+        """(n, C) where the solver starts: at the prior, or at the anchor where nothing comes from neighbours."""
+        start = np.empty(self.values.shape, dtype=np.float32)
+        start[:] = self.prior
+        for first in range(0, len(start), _ROWS_AT_ONCE):
+            last = min(first + _ROWS_AT_ONCE, len(start))
+            fixed = np.flatnonzero(self.pulls.fixed[first:last])
+            start[first + fixed] = self.rows(first, last)[fixed]
+        return torch.from_numpy(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +201,15 @@ class PropagationSystem:
         pulls: What it takes from its label and from the prior.
     """
 
-    shares: Shares
+    shares: Shares | CompactShares
     pulls: Pulls
+
+    def anchor_and_start(self, values: sp.csr_array, prior: NDArray[np.float32]) -> tuple[Tensor | Anchor, Tensor]:
+        """(what each node adds of its own, (n, C) where the solver starts); see `Pulls.anchor_and_start`."""
+        if isinstance(self.shares, Shares):
+            return self.pulls.anchor_and_start(values, prior)
+        anchor = Anchor(self.pulls, values, prior)
+        return anchor, anchor.start()
 
 
 def system(

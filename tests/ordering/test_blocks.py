@@ -99,6 +99,11 @@ def test_small_graphs_are_cut_as_well_as_can_be() -> None:
             assert distinct_ends(edges, cut) == least_ends(edges, count, block)
 
 
+def test_a_self_loop_is_refused_with_its_place() -> None:
+    with pytest.raises(ValueError, match=r"edge 1 is \[2, 2\], a self loop"):
+        edge_blocks(np.array([[0, 1], [2, 2], [1, 2]]), 3, seed=0, block=2)
+
+
 def test_the_same_seed_gives_the_same_blocks_and_another_seed_others() -> None:
     edges = grid(12)
     one, again, other = (edge_blocks(edges, 144, seed, 32) for seed in (1, 1, 2))

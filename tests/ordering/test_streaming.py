@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from ngm._neighbor_rows import count_ends, fill_rows
 from ngm.ordering import streaming
 from tests.edge_sources import communities
 
 
 def rows(edges: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     start = np.zeros(num_nodes + 1, dtype=np.int64)
-    streaming.count_ends(edges, start)
+    count_ends(edges, start)
     start, neighbor = np.cumsum(start), np.full(2 * len(edges), -1, dtype=np.int32)
     place = start.copy()
     for first, last in ((0, num_nodes // 2), (num_nodes // 2, num_nodes)):
-        streaming.fill_rows(edges, first, last, place, neighbor)
+        fill_rows(edges, first, last, place, neighbor)
     return start, neighbor
 
 
@@ -43,6 +44,24 @@ def test_a_pass_gives_each_node_what_a_plain_loop_gives_it() -> None:
     streaming.stream_nodes(start, neighbor, part, load, capacity, penalty)
     assert part.tolist() == plain.tolist()
     assert load.tolist() == filled.tolist()
+
+
+def test_nodes_without_a_part_are_taken_in_the_order_given_and_count_by_more_than_their_edges() -> None:
+    edges = communities(6, 5, seed=3)
+    start, neighbor = rows(edges, 30)
+    order, extra = np.random.default_rng(0).permutation(30), 2.5
+    size = np.diff(start) + extra
+    part, load = np.full(30, -1, dtype=np.int32), np.zeros(4)
+    plain, filled, capacity, penalty = part.copy(), load.copy(), float(size.sum()) / 3, 2.0
+    for node in order:
+        near = plain[neighbor[start[node] : start[node + 1]]]
+        joined = np.bincount(near[near >= 0], minlength=4)
+        score = joined - penalty * np.sqrt(filled / capacity)
+        plain[node] = np.where(filled + size[node] <= capacity, score, -np.inf).argmax()
+        filled[plain[node]] += size[node]
+    streaming.stream_nodes(start, neighbor, part, load, capacity, penalty, extra, order)
+    assert part.tolist() == plain.tolist()
+    np.testing.assert_allclose(load, filled)
 
 
 def test_edges_are_sorted_by_the_part_of_the_end_with_fewer_edges() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ngm.graph import Graph
-from ngm.partition import streaming
+from ngm.ordering import streaming
 from ngm.partition.assignment import assign_nodes
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm import Graph
-from ngm.propagation.kernel import Shares, Solver, hop, narrow_indices, pull, solve, solve_top_k, walk_shares
+from ngm.propagation.kernel import Shares, Solver, hop, narrow_indices, pull, solve, walk_shares
+from ngm.propagation.top_k import solve_top_k
 from tests.conftest import random_graph
 
 SOLVERS = ["jacobi", "conjugate_gradient"]
