@@ -6,6 +6,10 @@ BIN := .venv/bin
 DATA := $(wildcard ../shared/datasets)
 export NGM_DATA := $(or $(NGM_DATA),$(if $(DATA),$(abspath $(DATA))))
 
+# Tests start dozens of processes: where bytecode is not kept, each of them compiles its modules, and pytest rewrites all
+# tests in each of its processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test coverage check floors bench docs clean
 .DEFAULT_GOAL := help
 
@@ -51,8 +55,9 @@ check: .venv/ready
 FLOORS := .venv-floors/bin
 CORE := test_paper test_public_api test_graph io/test_graph_folder io/test_graph_data test_graph_conversion \
 	io/tables/test_ingest cli/test_ingest io/tables/test_table io/tables/test_stream test_distances \
-	propagation/test_kernel test_ordering test_sampling test_objective networks/test_networks test_training \
-	test_metrics propagation/test_label_propagation estimators/test_classifier estimators/test_regressor \
+	propagation/test_kernel ordering/test_blocks test_sampling test_sampling_memory test_objective \
+	networks/test_networks test_training test_metrics propagation/test_label_propagation \
+	estimators/test_classifier estimators/test_regressor \
 	test_targets estimators/test_validation estimators/test_persistence estimators/test_resume \
 	recipes/test_recipes build/test_knn build/test_knn_options build/test_sparse build/test_text \
 	text/test_word_vectors estimators/test_text_estimators text/test_tokens networks/test_lstm \
