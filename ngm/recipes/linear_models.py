@@ -21,6 +21,7 @@ PSEUDO_LABEL_INVERSE_PENALTY = 10.0  # C of those that learn from predictions, t
 MAX_PSEUDO_LABELED = 2_000  # predictions that they learn from, at most
 MAX_LABELED = 5_000  # labelled rows that a linear model learns from
 MAX_ITERATIONS = 200
+MAX_SPANNING = 500  # rows whose space is found before a model of them is
 
 
 def linear_proba(
@@ -73,9 +74,10 @@ def row_space(rows: Features) -> tuple[Features, Floats | None]:
         rows: (k, d).
 
     Returns:
-        ((k, r) coordinates, (r, d) axes); (rows, None) where there are no fewer rows than columns.
+        ((k, r) coordinates, (r, d) axes); (rows, None) where there are no fewer rows than columns, or so many that
+        finding the axes takes longer than the model.
     """
-    if rows.shape[0] >= rows.shape[1]:
+    if rows.shape[0] >= min(rows.shape[1], MAX_SPANNING):
         return rows, None
     gram = rows @ rows.T
     exact = np.asarray(cast(sp.csr_array, gram).toarray() if sp.issparse(gram) else gram, dtype=np.float64)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from ngm.recipes.linear_models import linear_proba, row_space, self_trained
+from ngm.recipes.linear_models import MAX_SPANNING, linear_proba, row_space, self_trained
 from ngm.recipes.node_views import scaled_features
 from tests.three_classes import CLASS, LABELED, TARGETS, N, X
 
@@ -52,6 +52,9 @@ def test_the_axes_of_rows_are_orthogonal_and_give_the_rows_back() -> None:
     np.testing.assert_allclose(coordinates @ axes, rows, atol=1e-5)
 
 
-def test_rows_as_many_as_columns_are_left_as_they_are() -> None:
-    rows = RNG.normal(size=(6, 6)).astype(np.float32)
-    assert row_space(rows) == (rows, None)
+@pytest.mark.parametrize("shape", [(6, 6), (MAX_SPANNING, 600)])
+def test_rows_as_many_as_columns_or_many_are_left_as_they_are(shape: tuple[int, int]) -> None:
+    rows = RNG.normal(size=shape).astype(np.float32)
+    coordinates, axes = row_space(rows)
+    assert coordinates is rows
+    assert axes is None
