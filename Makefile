@@ -6,6 +6,10 @@ BIN := .venv/bin
 DATA := $(wildcard ../shared/datasets)
 export NGM_DATA := $(or $(NGM_DATA),$(if $(DATA),$(abspath $(DATA))))
 
+# Tests start dozens of processes: where bytecode is not kept, each of them compiles its modules, and pytest rewrites all
+# tests in each of its processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test coverage check floors bench docs clean
 .DEFAULT_GOAL := help
 
