@@ -115,10 +115,10 @@ def test_the_edges_get_the_weight_where_only_they_know_and_none_where_they_are_s
 
 
 def test_the_default_regressor_beats_paper_and_plain_where_only_edges_know() -> None:
-    x, wave, graph = ring(n=300)
-    y = np.where(np.arange(300) % 5 == 0, wave, np.nan)
+    x, wave, graph = ring(n=150)
+    y = np.where(np.arange(150) % 5 == 0, wave, np.nan)
     scores = [
-        NGMRegressor(hidden=(64,), **settings).fit(x, y, graph=given).score(x, wave)
+        NGMRegressor(hidden=(16,), **settings).fit(x, y, graph=given).score(x, wave)
         for settings, given in (({}, graph), ({"recipe": "paper"}, graph), ({}, None))
     ]
     assert scores[0] > max(scores[1:]) + 0.2
