@@ -1,7 +1,7 @@
 """Every example runs, and so does the Python of the README and of each page of the documentation.
 
-They run as they stand but for the digits, of which there are fewer than `ngm.datasets` has (`small_digits.py`); with
-NGM_WHOLE_EXAMPLES=1 there are all of them. The README always has all.
+They run as they stand, but on fewer digits than `ngm.datasets` has and for five epochs at most (`small_digits.py`);
+with NGM_WHOLE_EXAMPLES=1 on all digits and to the end. The README always has all.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PAGES = [f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md"))]
 
 
 def script(code: str, ignored: tuple[str, type[Warning]] | None = None) -> str:
-    """The code, on fewer digits, with warnings as errors but for those that begin so."""
+    """The code, on fewer digits and epochs, with warnings as errors but for those that begin so."""
     first = "" if os.environ.get("NGM_WHOLE_EXAMPLES") else "from tests import small_digits\nsmall_digits.install()\n"
     first += "import warnings\nwarnings.simplefilter('error')\n"
     if ignored is not None:
