@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_set import AllNodes
 from ngm.recipes.node_views import Floats, NodeViews
 from ngm.recipes.stacking import AUTO, TeacherPreset, TeacherReport
-from ngm.recipes.teachers import Prediction, TeacherSet, predict_all
+from ngm.recipes.teachers import Prediction, TeacherSet
 
 NETWORK_PRIOR = 8.0  # of the network among the teachers of "auto", as much as the one that has most of them
 
@@ -86,7 +86,7 @@ def _stack(known: Known, graph: Graph, proba: NDArray[np.float32] | None) -> Tea
     """The teachers of "auto", with the network as one that no label can score: it has learned from all of them."""
     if proba is None:
         return AUTO
-    return TeacherPreset(predict_all, unscored=[_of_network(proba[known.taught_nodes(graph).included])])
+    return replace(AUTO, unscored=[_of_network(proba[known.taught_nodes(graph).included])])
 
 
 def _of_network(proba: Floats) -> Prediction:

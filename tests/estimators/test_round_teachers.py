@@ -36,9 +36,8 @@ def by_hand(
     nodes = connected_nodes({"features": X}, [GRAPH], LABELED, 3)
     unscored = [] if proba is None else [Prediction("network", "", proba[nodes.included], None, prior=NETWORK_PRIOR)]
     targets = Targets(np.eye(3, dtype=np.float32)[labels] * labeled[:, None])
-    soft, report = soft_targets(
-        nodes, targets, labeled, 0, TeacherPreset(predict_all, unscored=unscored), labeled & ~LABELED
-    )
+    preset = TeacherPreset(predict_all, unscored=unscored, relearned=True)
+    soft, report = soft_targets(nodes, targets, labeled, 0, preset, labeled & ~LABELED)
     return soft, dict(report.weights)
 
 
