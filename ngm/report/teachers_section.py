@@ -59,7 +59,8 @@ def _graph_weight_text(report: TeacherReport) -> str:
     weight_text = f"Those that use {graphs} have {100 * graph_weight:.0f} % of the weight"
     if not report.num_held_out:
         return f"{weight_text}: that rests on assortativity alone."
-    prior_weight = sum(weight for name, weight in report.prior.items() if name in report.graphs)
+    prior = {name: report.prior[name] for name in _scored(report) or report.prior}  # of others it follows from weights
+    prior_weight = sum(weight for name, weight in prior.items() if name in report.graphs) / sum(prior.values())
     prior_text = f"than before any label was held out ({100 * prior_weight:.0f} %)"
     if graph_weight >= prior_weight + _MARGIN:
         return f"{weight_text}, more {prior_text}: held-out labels support the graph."
@@ -70,13 +71,18 @@ def _graph_weight_text(report: TeacherReport) -> str:
     return f"{weight_text}: neighbours add almost nothing to the rows."
 
 
+def _scored(report: TeacherReport) -> list[str]:
+    """Names of the teachers that labels were held out from."""
+    return [name for name, score in report.scores.items() if not math.isnan(score)]
+
+
 def _best_teachers_note(report: TeacherReport, metric: MetricFormat) -> list[str]:
     """The best single teachers, without a graph and with one."""
     if not report.num_held_out:
         return []
     texts = []
     for of_graph, condition in ((True, "with a graph"), (False, "without one")):
-        names = [name for name in report.scores if (name in report.graphs) == of_graph]
+        names = [name for name in _scored(report) if (name in report.graphs) == of_graph]
         if names:
             best = max(names, key=lambda name: report.scores[name])
             texts.append(f'{condition} it is "{shorten_name(best)}" ({metric.format(report.scores[best])})')
@@ -98,6 +104,8 @@ def _assortativity(report: TeacherReport) -> list[str]:
 
 def _about_note(report: TeacherReport, task: str) -> str:
     scored_text = "Each teacher was scored on labels that were held out from it. " if report.num_held_out else ""
+    if report.num_held_out and len(_scored(report)) < len(report.scores):
+        scored_text += "Those that learned from all labels or from all teachers have no score. "
     metric_text = (
         "Micro-F1 counts as many labels of a row as it truly has. " if scored_text and task == "labels" else ""
     )

@@ -233,3 +233,16 @@ def test_the_terminal_tells_score_interval_and_largest_weights() -> None:
     assert _teachers(none, "accuracy") == (
         "no label could be held out; 98% of the weight uses the graph; weights: x around 80%; spreading 18%; x 2%"
     )
+
+
+def test_teachers_without_a_score_are_neither_the_best_nor_part_of_the_start(tmp_path: Path) -> None:
+    """The scored ones started at 1/2 with the graph and have 9/10 of what is left to them now."""
+    weights = {"x": 0.05, "spreading": 0.45, "x relearned": 0.05, "x around relearned": 0.45}
+    prior = {"x": 0.25, "spreading": 0.25, "x relearned": 0.05, "x around relearned": 0.45}
+    graphs = {"spreading": 0, "x around relearned": 0}
+    scores = {"x relearned": NAN, "x around relearned": NAN, "x": 0.5, "spreading": 0.6}
+    found = report_of(weights, scores, 0.8, 100, [0.42], graphs, prior)
+    said = section(page_with(tmp_path, found), "teachers")
+    assert "90 % of the weight, more than before any label was held out (50 %)" in said.answer
+    assert 'with a graph it is "spreading" (60.0 %), without one it is "x" (50.0 %)' in said.notes[0]
+    assert "from all teachers have no score" in said.notes[-1]
