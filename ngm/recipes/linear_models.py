@@ -74,15 +74,17 @@ def row_space(rows: Features) -> tuple[Features, Floats | None]:
         rows: (k, d).
 
     Returns:
-        ((k, r) coordinates, (r, d) axes); (rows, None) where there are no fewer rows than columns, or so many that
-        finding the axes takes longer than the model.
+        ((k, r) coordinates, (r, d) axes); (rows, None) where there are no fewer rows than columns, so many that finding
+        the axes takes longer than the model, or none but zeros.
     """
     if rows.shape[0] >= min(rows.shape[1], MAX_SPANNING):
         return rows, None
     gram = rows @ rows.T
     exact = np.asarray(cast(sp.csr_array, gram).toarray() if sp.issparse(gram) else gram, dtype=np.float64)
     squares, vectors = np.linalg.eigh(exact)
-    spanned = squares > 1e-6 * max(squares[-1], 1e-12)
+    if squares[-1] <= 0:
+        return rows, None
+    spanned = squares > 1e-6 * squares[-1]
     length = np.sqrt(squares[spanned])
     axes = np.asarray(rows.T @ (vectors[:, spanned] / length).astype(np.float32), dtype=np.float32).T  # (r, d)
     return np.asarray(vectors[:, spanned] * length, dtype=np.float32), axes

@@ -58,3 +58,11 @@ def test_rows_as_many_as_columns_or_many_are_left_as_they_are(shape: tuple[int, 
     coordinates, axes = row_space(rows)
     assert coordinates is rows
     assert axes is None
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_labelled_rows_of_zeros_leave_all_classes_alike(sparse: bool) -> None:
+    rows = normalize(RNG.normal(size=(N, 40)).astype(np.float32))
+    rows[LABELED] = 0
+    found = linear_proba(sp.csr_array(rows) if sparse else rows, TARGETS, LABELED)
+    np.testing.assert_allclose(found, 1 / 3, atol=1e-3)  # four labels of each of three classes
