@@ -26,6 +26,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from ngm._memory_order import ordered_like
+
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import Store
 
@@ -222,7 +224,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter], flags: Tensor | None = Non
     _collective(lambda: dist.all_reduce(flat))
     start = 0
     for p in trainable:
-        p.grad = flat[start : start + p.numel()].view_as(p)
+        p.grad = ordered_like(flat[start : start + p.numel()].view(p.shape), p)
         start += p.numel()
     return flat[start:]
 

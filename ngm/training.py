@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ngm._memory_order import ordered_like
 from ngm.choices import OptimizerName
 from ngm.collapse import STATISTICS, layer_records, layer_statistics, warn_of_collapse
 from ngm.collapse import CollapseWarning as CollapseWarning  # where it was before
@@ -133,12 +134,12 @@ def train(
                         network, loader, loss, steps, epoch, clip, bfloat16, state.step, interrupted, steps_per_epoch
                     )
                 record = {"epoch": epoch, **record}
-                with state.averaged():
-                    if evaluate is not None:
+                if evaluate is not None:
+                    with state.averaged():
                         record |= _evaluated(evaluate, network, epoch)
-                    record["seconds"] = time.perf_counter() - started
-                    warn_of_collapse(record, history.epochs, loss.scaling, loss.layers, (epoch + 1) * steps_per_epoch)
-                    state.take(record)
+                record["seconds"] = time.perf_counter() - started
+                warn_of_collapse(record, history.epochs, loss.scaling, loss.layers, (epoch + 1) * steps_per_epoch)
+                state.take(record)
                 if run is not None and rank_and_world()[0] == 0:
                     state.save(run.checkpoint)
                     run.append_history(cast("dict[str, JSON]", record))
@@ -249,7 +250,7 @@ class _State:
         self.num_averaged = 0
         self.history = History()
         self.best: dict[str, Tensor] = {}
-        self.last = {name: t.detach().clone() for name, t in network.state_dict().items()}  # of the last whole epoch
+        self.last = self._weights()  # of the last whole epoch
         self.best_score = (-float("inf"), -float("inf"))
 
     def take(self, record: Epoch) -> None:
@@ -258,13 +259,17 @@ class _State:
         metrics = [v for k, v in record.items() if k.startswith("validation_")]
         if not metrics:
             self.history.best_epoch = int(record["epoch"])
-            self.last = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
+            self.last = self._weights()
             return
         score = (metrics[0], -record.get("validation_cost", 0.0))
         if score > self.best_score:
             self.best_score, self.history.best_epoch = score, int(record["epoch"])
-            self.best = {name: t.detach().clone() for name, t in self.network.state_dict().items()}
+            self.best = self._weights()
             self.last = {}  # not needed any more
+
+    def _weights(self) -> dict[str, Tensor]:
+        """A copy of the weights that predict: their average, if there is one."""
+        return {name: t.detach().clone() for name, t in (self.mean or self.network.state_dict()).items()}
 
     @torch.no_grad()
     def step(self) -> None:
@@ -315,13 +320,18 @@ class _State:
     def load(self, file: Path) -> None:
         tensors, state = load_tensors(file)
         load_into(self.network, _under("network.", tensors), f"{file} is of another network than this one")
-        self.best, self.mean = _under("best.", tensors), _under("mean.", tensors)
-        self.last = {name: t.clone() for name, t in (self.mean or self.network.state_dict()).items()}
+        now = self.network.state_dict()
+        self.best, self.mean = (
+            {name: ordered_like(t, now[name]) for name, t in _under(prefix, tensors).items()}
+            for prefix in ("best.", "mean.")
+        )
+        self.last = self._weights()
         self.num_averaged = cast(int, state.get("num_averaged", 0))
+        parameters = [p for group in self.steps.param_groups for p in group["params"]]
         slots: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", tensors).items():
             index, _, key = name.partition(".")
-            slots.setdefault(int(index), {})[key] = tensor
+            slots.setdefault(int(index), {})[key] = ordered_like(tensor, parameters[int(index)])
         self.steps.load_state_dict({"state": slots, "param_groups": self.steps.state_dict()["param_groups"]})
         self.history.epochs.extend(cast("list[Epoch]", state["epochs"]))
         self.history.best_epoch = cast(int, state["best_epoch"])

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from ngm._blas_threads import one_blas_thread
 from ngm.diagnosis.agreement import agreement
 from ngm.diagnosis.checked_graph import MU3, CheckedGraph, Mask
 from ngm.diagnosis.intervals import Floats, Ids, paired_gain, wilson
@@ -140,6 +141,7 @@ class _FoldPrediction:
     everywhere: Ids
 
 
+@one_blas_thread()
 def _predict_fold(
     graph: CheckedGraph, seeds: Seeds, hidden: Mask, x: Inputs | None, rng: np.random.Generator
 ) -> _FoldPrediction:

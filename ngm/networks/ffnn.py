@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from ngm.choices import ScalingName
 from ngm.networks.dropout import ByteDropout
 from ngm.networks.input_scaling import scaling_module
+from ngm.networks.sparse_rows import sparse_product
 
 
 class FFNNModule(nn.Module):
@@ -65,21 +66,16 @@ class _Block(nn.Module):
 
 
 class _Linear(nn.Linear):
-    """`nn.Linear` that also takes sparse rows, at a cost in proportion to their non-zeros."""
+    """`nn.Linear` that also takes sparse rows, at a cost in proportion to their non-zeros.
+
+    The weight has the shape of torch's and lies in memory by input, so that sparse rows find its columns in one piece.
+    """
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__(in_features, out_features)
+        self.weight = nn.Parameter(self.weight.detach().t().contiguous().t())
 
     def forward(self, x: Tensor) -> Tensor:
         if x.is_sparse_csr:
-            return _sparse_linear(x, self.weight) + self.bias
+            return sparse_product(x, self.weight.t()) + self.bias
         return super().forward(x)
-
-
-def _sparse_linear(x: Tensor, weight: Tensor) -> Tensor:
-    """X @ weight.T for (b, d) sparse rows: each row is a weighted bag of the columns of `weight`."""
-    return F.embedding_bag(
-        x.col_indices(),
-        weight.t().contiguous(),
-        x.crow_indices(),
-        mode="sum",
-        per_sample_weights=x.values(),
-        include_last_offset=True,
-    )

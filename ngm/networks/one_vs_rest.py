@@ -7,16 +7,13 @@ network is what it would be alone, and an optimizer that treats every weight by 
 from __future__ import annotations
 
 import math
-from typing import cast
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx
 from torch.nn import functional as F
 
 from ngm.distances import Distance
+from ngm.networks.sparse_rows import sparse_products
 
 
 class OneVsRest(nn.Module):
@@ -74,42 +71,6 @@ class _Hidden(nn.Module):
         self.bias = nn.Parameter(torch.empty(labels, 1, hidden).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.is_sparse_csr:
-            by_label: Tensor = _Bags.apply(self.weight, x)  # type: ignore[no-untyped-call]
-        else:
-            by_label = torch.matmul(x, self.weight)  # (labels, b, h)
+        product = sparse_products if x.is_sparse_csr else torch.matmul
+        by_label: Tensor = product(x, self.weight)  # (labels, b, h)
         return F.relu(by_label + self.bias).transpose(0, 1).flatten(1)
-
-
-class _Bags(torch.autograd.Function):
-    """Sparse rows times the weights of each network, one network at a time: its table fits into the cache."""
-
-    @staticmethod
-    def forward(ctx: FunctionCtx, weight: Tensor, x: Tensor) -> Tensor:
-        ctx.x = x  # type: ignore[attr-defined]
-        return torch.stack([_product(x, table) for table in weight])
-
-    @staticmethod
-    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None]:
-        turned = _transposed(cast(Tensor, ctx.x))  # type: ignore[attr-defined]
-        return torch.stack([_product(turned, part.contiguous()) for part in gradient]), None
-
-
-def _product(x: Tensor, table: Tensor) -> Tensor:
-    """(b, d) sparse rows @ (d, h) -> (b, h): each row is a weighted bag of rows of the table."""
-    return F.embedding_bag(
-        x.col_indices(),
-        table,
-        x.crow_indices(),
-        mode="sum",
-        per_sample_weights=x.values().to(table.dtype),
-        include_last_offset=True,
-    )
-
-
-def _transposed(x: Tensor) -> Tensor:
-    rows = sp.csr_array((x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()), shape=x.shape)
-    columns = sp.csc_array(rows)
-    offsets, index = (torch.from_numpy(part.astype(np.int64)) for part in (columns.indptr, columns.indices))
-    shape = (x.shape[1], x.shape[0])
-    return torch.sparse_csr_tensor(offsets, index, torch.from_numpy(columns.data), shape, check_invariants=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from sklearn.metrics import r2_score
 
+from ngm._blas_threads import one_blas_thread
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask
 from ngm.recipes.node_set import NodeSet
@@ -24,6 +25,7 @@ _RESAMPLED = 1_000  # times that held-out labels are drawn again for the interva
 _SUM_TO_ONE = 1e4  # weight of the row that makes weights add up to 1
 
 
+@one_blas_thread()
 def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mask, seed: int) -> Stack:
     """Gives all nodes numbers by teachers, each as much as it predicts labels that it has not seen.
 

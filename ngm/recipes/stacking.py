@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngm._blas_threads import one_blas_thread
 from ngm.recipes.calibration import SAMPLED, class_factors, confidence_power, powered, rescaled, teacher_power
 from ngm.recipes.folds import label_folds
 from ngm.recipes.label_matrix import Mask, Targets
@@ -110,6 +111,7 @@ class Stack:
     report: TeacherReport
 
 
+@one_blas_thread()
 def stack_teachers(
     views: NodeViews,
     targets: Targets,
