@@ -10,7 +10,8 @@ validation nodes unless `--part test` is given: settings are chosen on the forme
 
 `--keep` writes benchmarks/results/battery.json from all cells that were asked for, and each of these cells into
 battery-cells.csv beside it, from which a new work folder starts; `--page` makes the tables and the picture of
-docs/battery.md from the former and runs nothing. `recipe="strong"` runs only where `--rows` names it.
+docs/battery.md and the table of the README from the former and runs nothing. `recipe="strong"` runs only where `--rows`
+names it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from battery_parts.kept_cells import restore_cells, write_cells
 from battery_parts.methods import METHODS
 from battery_parts.problems import DATASETS, LABELS_PER_CLASS, SHARES
 from battery_parts.summary import summarize
-from battery_parts.tables import markdown, show, with_block
+from battery_parts.tables import markdown, readme_block, show, with_block
 from rich.console import Console
 
 from ngm._spelling import nearest
@@ -40,6 +41,7 @@ from ngm.io.files import file_written_whole
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "battery.json"
 CELLS = RESULTS.with_name("battery-cells.csv")
+README = ROOT / "README.md"
 PAGE, PICTURE = ROOT / "docs" / "battery.md", ROOT / "docs" / "images" / "battery.svg"
 
 
@@ -59,10 +61,11 @@ def machine() -> dict[str, object]:
 
 
 def write_page() -> None:
-    """Makes the tables and the picture of the page from the kept results."""
+    """Makes the tables and the picture of the page, and the table of the README, from the kept results."""
     summary = kept()
-    with file_written_whole(PAGE) as part:
-        part.write_text(with_block(PAGE.read_text(encoding="utf-8"), markdown(summary)), encoding="utf-8")
+    for page, block in ((PAGE, markdown(summary)), (README, readme_block(summary))):
+        with file_written_whole(page) as part:
+            part.write_text(with_block(page.read_text(encoding="utf-8"), block), encoding="utf-8")
     if summary is not None:
         from battery_parts.picture import draw
 
@@ -84,7 +87,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--stale", action="store_true", help="run again what other code of this library made")
     parser.add_argument("--summary", action="store_true", help="run nothing, sum up what is done")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/battery.json")
-    parser.add_argument("--page", action="store_true", help="make docs/battery.md from the kept results; run nothing")
+    parser.add_argument("--page", action="store_true", help="make docs/battery.md and the README's table; run nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     options = parser.parse_args(given)
     for name, values, known in (("data set", options.datasets, DATASETS), ("row", options.rows, tuple(METHODS))):

@@ -272,9 +272,27 @@ def test_tables_show_every_figure_and_the_best_in_bold() -> None:
     assert "| default | -10.0 (cora) |" in text
 
 
-def test_the_page_is_made_from_the_kept_results() -> None:
-    page = battery.PAGE.read_text(encoding="utf-8")
+def test_the_table_of_the_readme_has_a_few_rows_and_says_which_have_fewer_draws() -> None:
+    results = [result("acm", 20, draw, "default", 0.8) for draw in range(3)]
+    results += [
+        result("acm", 20, 0, "plain", 0.7),
+        result("acm", 20, 0, "strong", 0.9),
+        result("acm", 5, 0, "plain", 0.1),
+    ]
+    found = tables.readme_block({"part": "test", **summary.summarize(results)})
+    assert found.splitlines() == [
+        "3 draws (plain network 1):",
+        "",
+        "| data set | plain network | default | seconds |",
+        "| --- | --- | --- | --- |",
+        "| acm | .700 ± .000 | **.800 ± .000** | 1.0 |",
+    ]
+
+
+def test_the_pages_are_made_from_the_kept_results() -> None:
+    page, readme = (file.read_text(encoding="utf-8") for file in (battery.PAGE, battery.README))
     assert tables.with_block(page, tables.markdown(battery.kept())) == page, "run: python benchmarks/battery.py --page"
+    assert tables.with_block(readme, tables.readme_block(battery.kept())) == readme, "run the same"
     assert battery.PICTURE.exists() == battery.RESULTS.exists()
     with pytest.raises(ValueError, match="the page has no lines"):
         tables.with_block("no markers", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,8 +105,9 @@ def _accuracies(summary: Summary, dataset: str) -> Table:
         shown = []
         for column in columns:
             score = by_key.get((row, *column))
-            text = "" if score is None else f"{_share(score['mean'])} ± {_share(score['std'])}"
-            shown.append(_bold(text, score is not None and row not in UNRANKED and score["mean"] == best[column]))
+            shown.append(
+                _bold(_mean(score), score is not None and row not in UNRANKED and score["mean"] == best[column])
+            )
         seconds = [score["processor_seconds"] for score in scores if score["row"] == row]
         cells.append([METHODS[row].name, *shown, f"{max(seconds):.1f}"])
     return Table(dataset, ("", *(_column(dataset, *column) for column in columns), "seconds"), cells)
@@ -136,6 +137,45 @@ def markdown(summary: Summary | None) -> str:
         lines = [f"| {' | '.join(cells)} |" for cells in (table.columns, ["---"] * len(table.columns), *table.rows)]
         blocks.append("\n".join([f"{level} {table.title}", "", *lines]))
     return "\n\n".join(blocks)
+
+
+README_ROWS = ("logistic-regression", "self-training", "plain", "paper", "default")
+README_LABELS = 20
+
+
+def readme_block(summary: Summary | None) -> str:
+    """What stands between the markers of the README: a few rows, side by side, at 20 labels a class."""
+    if summary is None:
+        return NOT_RUN
+    scores = {
+        (score["dataset"], score["row"]): score
+        for score in summary["scores"]
+        if score["labels"] == README_LABELS and score["metric"] == "accuracy" and score["row"] in README_ROWS
+    }
+    rows = [row for row in README_ROWS if any(key[1] == row for key in scores)]
+    cells = []
+    for dataset in (name for name in DATASETS if (name, "default") in scores):
+        found = {row: scores[dataset, row] for row in rows if (dataset, row) in scores}
+        best = max(_share(score["mean"]) for score in found.values())
+        shown = [_bold(_mean(found.get(row)), row in found and _share(found[row]["mean"]) == best) for row in rows]
+        cells.append([dataset, *shown, f"{found['default']['processor_seconds']:.1f}"])
+    heads = [METHODS[row].name if "recipe" not in METHODS[row].name else f"`{METHODS[row].name}`" for row in rows]
+    lines = [("data set", *heads, "seconds"), ["---"] * (len(heads) + 2), *cells]
+    return "\n".join([f"{_draws_of(scores.values())}:", "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _mean(score: Summary | None) -> str:
+    return "" if score is None else f"{_share(score['mean'])} ± {_share(score['std'])}"
+
+
+def _draws_of(scores: Iterable[Summary]) -> str:
+    """`10 draws`, and the rows that have fewer."""
+    of_row: dict[str, int] = {}
+    for score in scores:
+        of_row[score["row"]] = min(score["draws"], of_row.get(score["row"], score["draws"]))
+    most = max(of_row.values())
+    fewer = [f"{METHODS[row].name} {count}" for row, count in of_row.items() if count < most]
+    return f"{most} draws" + (f" ({', '.join(fewer)})" if fewer else "")
 
 
 def with_block(page: str, block: str) -> str:
