@@ -23,7 +23,14 @@ from ngm.estimators.checks import check_parameters, check_settings, warn_of_idle
 from ngm.estimators.fitted_network import FittedNetwork
 from ngm.estimators.loader_factory import make_loader
 from ngm.estimators.loss_factory import edge_loss
-from ngm.estimators.network_factory import dtype_of, input_scaling_of, make_network, measure_inputs, try_network
+from ngm.estimators.network_factory import (
+    dtype_of,
+    expect_rows,
+    input_scaling_of,
+    make_network,
+    measure_inputs,
+    try_network,
+)
 from ngm.estimators.node_recorder import NodeRecorder
 from ngm.estimators.part_problem import check_parts, part_problem
 from ngm.estimators.preparation import prepare, with_targets
@@ -272,6 +279,7 @@ class NGMEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._widths = problem.in_features, problem.task.out_features
         reader, vectors = getattr(self, "reader_", None), getattr(problem.inputs, "vectors", None)
         network = make_network(parameters, self.settings_, self._widths, self.dtype_, reader, vectors)
+        expect_rows(network, problem.inputs)
         try_network(network, problem.inputs, self._widths[1], self.dtype_, self.device, self.seed)
         return network
 

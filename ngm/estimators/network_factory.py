@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ngm._node_targets import node_weights
 from ngm._processor import check_bfloat16
 from ngm.choices import Precision, ScalingName
+from ngm.networks.ffnn import FFNNModule
 from ngm.networks.input_scaling import Standardize, Table, choose_input_scaling, column_scale
 from ngm.networks.specifications import Network, TextNetwork
 from ngm.parameters import PARAMETERS
@@ -87,6 +88,12 @@ def measure_inputs(network: nn.Module, problem: Problem) -> None:
         own = node_weights(labeled, problem.sample_weight)
         weight = torch.where(labeled, own / own[labeled].mean(), 1.0)[part].numpy()
     scale.set_scale(*column_scale(rows, weight))
+
+
+def expect_rows(network: nn.Module, inputs: Inputs) -> None:
+    """Makes a new network fast on the rows that it will be trained on."""
+    if isinstance(network, FFNNModule) and sp.issparse(inputs):
+        network.expect_sparse_rows()
 
 
 def try_network(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -44,6 +45,14 @@ class FFNNModule(nn.Module):
         # h is read before its dropout, so that noise does not count as distance
         self.hidden_layer = f"hidden.{len(hidden) - 1}" if hidden else "output"
 
+    def expect_sparse_rows(self) -> None:
+        """Puts the weight of the first layer into memory by input, so that sparse rows find its columns in one piece.
+
+        Its shape and values stay. Without it, the weight is transposed in every step on sparse rows.
+        """
+        first = cast(_Block, self.hidden[0]).linear if len(self.hidden) else self.output
+        first.weight.data = first.weight.data.t().contiguous().t()
+
     def forward(self, x: Tensor) -> Tensor:
         """(b, in_features) -> (b, out_features)."""
         x = x if self.scale is None else self.scale(x)
@@ -66,14 +75,7 @@ class _Block(nn.Module):
 
 
 class _Linear(nn.Linear):
-    """`nn.Linear` that also takes sparse rows, at a cost in proportion to their non-zeros.
-
-    The weight has the shape of torch's and lies in memory by input, so that sparse rows find its columns in one piece.
-    """
-
-    def __init__(self, in_features: int, out_features: int) -> None:
-        super().__init__(in_features, out_features)
-        self.weight = nn.Parameter(self.weight.detach().t().contiguous().t())
+    """`nn.Linear` that also takes sparse rows, at a cost in proportion to their non-zeros."""
 
     def forward(self, x: Tensor) -> Tensor:
         if x.is_sparse_csr:

@@ -42,16 +42,22 @@ def test_gradients_of_bfloat16_are_those_of_float32_rounded() -> None:
     torch.testing.assert_close(found, x.T @ torch.ones(30, 7), rtol=2**-7, atol=2**-7)
 
 
-def test_the_weight_of_a_layer_lies_by_input_and_stays_so_in_a_step_and_after_loading() -> None:
-    network, other = (FFNNModule(40, 3, (8,)) for _ in range(2))
-    weight = network.hidden[0].linear.weight  # type: ignore[union-attr]
-    assert weight.shape == (8, 40)
-    assert weight.stride() == (1, 8)
-    network(some_rows(30, 40, torch.float32).to_sparse_csr()).sum().backward()
-    assert weight.grad is not None
-    assert weight.grad.stride() == (1, 8)  # so that it need not be copied
-    torch.optim.Adam(network.parameters(), fused=True).step()
+@pytest.mark.parametrize("hidden", [(8,), ()])
+def test_a_network_that_expects_sparse_rows_keeps_its_weight_by_input(hidden: tuple[int, ...]) -> None:
+    network, other = (FFNNModule(40, 3, hidden) for _ in range(2))
     other.load_state_dict(network.state_dict())
-    loaded = other.hidden[0].linear.weight  # type: ignore[union-attr]
-    assert loaded.stride() == (1, 8)
-    torch.testing.assert_close(loaded, weight)
+    network.expect_sparse_rows()
+    weight, usual = (next(iter(one.parameters())) for one in (network, other))
+    by_input = (1, len(weight))
+    assert weight.shape == usual.shape
+    assert weight.stride() == by_input
+    rows = some_rows(30, 40, torch.float32).to_sparse_csr()
+    for one in (network, other):
+        optimizer = torch.optim.Adam(one.parameters(), fused=True)
+        one(rows).square().sum().backward()
+        optimizer.step()
+    assert weight.grad is not None
+    assert weight.grad.stride() == by_input  # else the optimizer would add it to other entries
+    torch.testing.assert_close(weight, usual)
+    network.load_state_dict(other.state_dict())
+    assert weight.stride() == by_input
