@@ -266,8 +266,8 @@ def test_tables_show_every_figure_and_the_best_in_bold() -> None:
     assert "Scored on test nodes and texts, 1 to 2 draws" in text
     assert f"(images/{battery.PICTURE.name})" in text
     assert "| logistic regression | .600 ± .141 | 2.0 |" in text
-    assert "| default | **.650 ± .000** | 1.0 |" in text
-    assert "| ceiling | .990 ± .000 | 1.0 |" in text
+    assert "| default | **.650 ± .000** (1 draw) | 1.0 |" in text
+    assert "| ceiling | .990 ± .000 (1 draw) | 1.0 |" in text
     assert "| acm | +5.0 (logistic regression) |" in text
     assert "| default | -10.0 (cora) |" in text
 
@@ -279,8 +279,9 @@ def test_the_table_of_the_readme_has_a_few_rows_and_says_which_have_fewer_draws(
         result("acm", 20, 0, "strong", 0.9),
         result("acm", 5, 0, "plain", 0.1),
     ]
-    found = tables.readme_block({"part": "test", **summary.summarize(results)})
-    assert found.splitlines() == [
+    summed = {"part": "test", **summary.summarize(results)}
+    assert "| plain network | **.100 ± .000** (1 draw) | .700 ± .000 (1 draw) | 1.0 |" in tables.markdown(summed)
+    assert tables.readme_block(summed).splitlines() == [
         "3 draws (plain network 1):",
         "",
         "| data set | plain network | default | seconds |",

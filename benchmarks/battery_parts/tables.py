@@ -105,9 +105,8 @@ def _accuracies(summary: Summary, dataset: str) -> Table:
         shown = []
         for column in columns:
             score = by_key.get((row, *column))
-            shown.append(
-                _bold(_mean(score), score is not None and row not in UNRANKED and score["mean"] == best[column])
-            )
+            is_best = score is not None and row not in UNRANKED and score["mean"] == best[column]
+            shown.append(_bold(_mean(score), is_best) + _fewer(score, scores))
         seconds = [score["processor_seconds"] for score in scores if score["row"] == row]
         cells.append([METHODS[row].name, *shown, f"{max(seconds):.1f}"])
     return Table(dataset, ("", *(_column(dataset, *column) for column in columns), "seconds"), cells)
@@ -131,6 +130,10 @@ def markdown(summary: Summary | None) -> str:
     count = str(draws[0]) if len(draws) == 1 else f"{draws[0]} to {draws[-1]}"
     drawn = f"{count} draw{'' if count == '1' else 's'}"
     blocks = [f"Scored on {summary['part']} nodes and texts, {drawn}: mean ± standard deviation, processor seconds."]
+    if len(draws) > 1:
+        blocks.append(
+            "Scores of fewer draws than others of their table say so; ranks and distances take them as they are."
+        )
     blocks.append("![Accuracy over labels a class, a panel per data set](images/battery.svg)")
     for table in tables(summary):
         level = "###" if table.title in DATASETS else "##"
@@ -166,6 +169,13 @@ def readme_block(summary: Summary | None) -> str:
 
 def _mean(score: Summary | None) -> str:
     return "" if score is None else f"{_share(score['mean'])} ± {_share(score['std'])}"
+
+
+def _fewer(score: Summary | None, beside: Iterable[Summary]) -> str:
+    """How many draws a score is of, where others of its table are of more."""
+    if score is None or score["draws"] == max(other["draws"] for other in beside):
+        return ""
+    return f" ({score['draws']} draw{'' if score['draws'] == 1 else 's'})"
 
 
 def _draws_of(scores: Iterable[Summary]) -> str:

@@ -21,6 +21,7 @@ PSEUDO_LABEL_INVERSE_PENALTY = 10.0  # C of those that learn from predictions, t
 MAX_PSEUDO_LABELED = 2_000  # predictions that they learn from, at most
 MAX_LABELED = 5_000  # labelled rows that a linear model learns from
 MAX_ITERATIONS = 200
+_ROWS_AT_ONCE = 65_536  # scikit-learn predicts in float64, and copies several times
 MAX_SPANNING = 500  # rows whose space is found before a model of them is
 
 
@@ -60,7 +61,9 @@ def linear_proba(
         model.fit(coordinates, label, sample_weight=weight)
     if axes is not None:
         model.coef_, model.n_features_in_ = model.coef_ @ axes, rows.shape[1]
-    proba[:, model.classes_] = model.predict_proba(rows)
+    for start in range(0, len(proba), _ROWS_AT_ONCE):
+        at = slice(start, start + _ROWS_AT_ONCE)
+        proba[at, model.classes_] = model.predict_proba(rows if len(proba) <= _ROWS_AT_ONCE else rows[at])
     return proba
 
 
