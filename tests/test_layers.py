@@ -24,6 +24,8 @@ LAYERS = [
     "_pair_keys",
     "_edge_lists",
     "_node_targets",
+    "_blas_threads",
+    "_memory_order",
     "_processor",
     "_splitmix",
     "_compiled",

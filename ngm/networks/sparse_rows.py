@@ -20,17 +20,17 @@ def sparse_product(x: Tensor, table: Tensor) -> Tensor:
     """(b, d) `torch.sparse_csr` rows @ (d, h) -> (b, h); fastest where the table's rows lie in one piece."""
     if x.device.type != "cpu" or x.requires_grad:
         return _bags(x, table)
-    product: Tensor = _Product.apply(table, x)  # type: ignore[no-untyped-call]
+    product: Tensor = _SparseProduct.apply(table, x)  # type: ignore[no-untyped-call]
     return product
 
 
 def sparse_products(x: Tensor, tables: Tensor) -> Tensor:
     """(b, d) `torch.sparse_csr` rows @ each of (k, d, h) -> (k, b, h), one at a time: a table fits into the cache."""
-    products: Tensor = _Products.apply(tables, x)  # type: ignore[no-untyped-call]
+    products: Tensor = _SparseProducts.apply(tables, x)  # type: ignore[no-untyped-call]
     return products
 
 
-class _Product(torch.autograd.Function):
+class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: FunctionCtx, table: Tensor, x: Tensor) -> Tensor:
         ctx.x = x  # type: ignore[attr-defined]
@@ -41,7 +41,7 @@ class _Product(torch.autograd.Function):
         return _bags(_transposed(cast(Tensor, ctx.x)), gradient), None  # type: ignore[attr-defined]
 
 
-class _Products(torch.autograd.Function):
+class _SparseProducts(torch.autograd.Function):
     @staticmethod
     def forward(ctx: FunctionCtx, tables: Tensor, x: Tensor) -> Tensor:
         ctx.x = x  # type: ignore[attr-defined]
