@@ -13,7 +13,8 @@ from torch import Tensor
 from ngm import Graph, LabelPropagation, Partition, open_partition, partition_graph, propagate_parts
 from ngm.distributed import process_group
 from ngm.partition.border import Border
-from ngm.partition.part_shares import PartWeights, part_normalized_adjacency, part_walk_shares
+from ngm.partition.part_shares import PartWeights, part_walk_shares
+from ngm.recipes.node_views import spread_seeds
 from tests.conftest import make_problem
 from tests.part_programs import targets
 
@@ -50,7 +51,7 @@ def steps(partition: Partition, rank: int, world: int) -> dict[str, NDArray[np.g
     part = partition.local(rank, world)
     border, weights = Border(part), PartWeights(part)
     own = values()[part.nodes[: part.num_own]]
-    walk, adjacency = part_walk_shares(weights), part_normalized_adjacency(weights)
+    walk = part_walk_shares(weights)
     found = {
         "nodes": torch.from_numpy(part.nodes),
         "owned": torch.from_numpy(part.nodes[: part.num_own]),
@@ -59,7 +60,7 @@ def steps(partition: Partition, rank: int, world: int) -> dict[str, NDArray[np.g
         "sent": torch.tensor(border.rows_sent),
         "sums": weights @ own,
         "walk": walk @ own,
-        "adjacency": adjacency @ own,
+        "spread": torch.from_numpy(spread_seeds(walk, own.numpy().astype(np.float32), 0.9, 20)),
         "product": torch.tensor([walk.product(own, own), walk.largest(own)]),
     }
     return {name: value.numpy() for name, value in found.items()}

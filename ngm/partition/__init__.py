@@ -8,6 +8,6 @@ writing        `partition_graph`: writes the parts of a graph with rows and labe
 local_part     `open_part`, `open_parts`: what a process has of the whole
 part_loader    `PartLoader`: batches of a process' own edges, scaled by the totals of the whole
 border         `Border`: values of border nodes, from the processes that own them and back to these
-part_shares    sparse steps over parts: random walks, the normalised adjacency
+part_shares    sparse steps over parts: random walks, label propagation
 part_propagation   `propagate_parts`: label propagation over parts
 """

@@ -54,14 +54,13 @@ class PartWeights:
 
 
 class PartShares:
-    """Row v says how much node v takes from each node: diag(rows) (W + loop I) diag(columns), over all processes.
+    """Row v says how much node v takes from each node: diag(rows) (W + loop I), over all processes.
 
     Multiplies as `Shares` does; values are those of the own nodes of each process.
 
     Args:
         weights: W.
         rows: (num_own,) factor of each row.
-        columns: (num_own,) factor of each column; 1 where None.
         loop: Weight of each node for itself.
         total: (num_own,) what each row was divided by; see `Shares`.
     """
@@ -70,21 +69,18 @@ class PartShares:
         self,
         weights: PartWeights,
         rows: NDArray[np.floating],
-        columns: NDArray[np.floating] | None = None,
         loop: float = 0.0,
         total: NDArray[np.floating] | None = None,
     ) -> None:
         self._weights, self._loop = weights, loop
         self._rows = torch.from_numpy(np.ascontiguousarray(rows))[:, None]
-        self._columns = None if columns is None else torch.from_numpy(np.ascontiguousarray(columns))[:, None]
         self.total = torch.from_numpy(np.ones(len(rows)) if total is None else np.ascontiguousarray(total))
 
     def __matmul__(self, z: Tensor) -> Tensor:
         """(num_own, c) -> (num_own, c)."""
-        scaled = z if self._columns is None else z * self._columns.to(z.dtype)
-        taken = self._weights @ scaled
+        taken = self._weights @ z
         if self._loop:
-            taken.add_(scaled, alpha=self._loop)
+            taken.add_(z, alpha=self._loop)
         return taken.mul_(self._rows.to(z.dtype))
 
     def product(self, a: Tensor, b: Tensor) -> float:
@@ -101,9 +97,3 @@ def part_walk_shares(weights: PartWeights) -> PartShares:
     """As `walk_shares`: the weighted mean over a node's neighbours and itself, at weight 1."""
     total = weights.sums + 1
     return PartShares(weights, 1 / total, loop=1.0, total=total)
-
-
-def part_normalized_adjacency(weights: PartWeights) -> PartShares:
-    """D^-1/2 (W + I) D^-1/2."""
-    root = 1 / np.sqrt(weights.sums + 1)
-    return PartShares(weights, root, root, loop=1.0)

@@ -84,6 +84,8 @@ def powered(proba: Floats, power: float, multilabel: bool) -> Floats:
         sure = np.clip(proba, 1e-6, 1 - 1e-6)
         raised = sure**power
         return np.asarray(raised / (raised + (1 - sure) ** power), dtype=np.float32)
-    clipped = np.clip(proba, 1e-6, None)
-    raised = (clipped / clipped.max(axis=1, keepdims=True)) ** power  # the largest stays 1, whatever the power
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True), dtype=np.float32)
+    raised = np.clip(proba, 1e-6, None)
+    raised /= raised.max(axis=1, keepdims=True)  # the largest stays 1, whatever the power
+    np.power(raised, power, out=raised)
+    raised /= raised.sum(axis=1, keepdims=True)
+    return np.asarray(raised, dtype=np.float32)

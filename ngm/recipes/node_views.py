@@ -16,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 from ngm.build.knn import knn_graph
 from ngm.graph import Graph
 from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale, stored_by_density
-from ngm.propagation.kernel import JacobiSteps, Shares, hop, pull, scale_rows, walk_shares
+from ngm.propagation.kernel import JacobiSteps, Shares, hop, walk_shares
 from ngm.recipes.assortativity import prediction_assortativity
 from ngm.recipes.node_set import AllNodes, NodeSet
 
@@ -31,6 +31,7 @@ MAX_FITTED_ROWS = 20_000  # rows that decide on components, at most
 NEIGHBORS = 10  # of a node in the graph of nodes that are alike
 MAX_JOINED_ROWS = 200_000  # rows beyond which no such graph is made
 _ROWS_AT_ONCE = 65_536
+_ENTRIES_AT_ONCE = 1 << 25  # of all rows
 
 
 def scaled_features(
@@ -65,9 +66,8 @@ def scaled_features(
 class Operators(Protocol):
     """A graph as teachers use it, over the nodes of one process or of several."""
 
-    @property
-    def normalized_adjacency(self) -> JacobiSteps:
-        """D^-1/2 (A + I) D^-1/2."""
+    def spread(self, seeds: Floats, share: float, steps: int) -> Floats:
+        """See `spread_seeds`."""
 
     def mean_around(self, values: Floats) -> Floats:
         """(n, c) mean over each node and its neighbours."""
@@ -94,14 +94,9 @@ class GraphOperators:
         """One step of a random walk with self loops."""
         return walk_shares(self.graph)
 
-    @cached_property
-    def normalized_adjacency(self) -> Shares:
-        """D^-1/2 (A + I) D^-1/2."""
-        weight = (pull(self.graph) + sp.eye_array(self.graph.num_nodes, dtype=np.float32)).tocsr()
-        root = 1 / np.sqrt(np.asarray(weight.sum(axis=1), dtype=np.float64).ravel())
-        rows = scale_rows(weight, root)
-        data = (rows.data * root[rows.indices]).astype(np.float32)
-        return Shares(sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape), np.ones(len(root)))
+    def spread(self, seeds: Floats, share: float, steps: int) -> Floats:
+        """See `spread_seeds`."""
+        return spread_seeds(self.walk, seeds, share, steps)
 
     def mean_around(self, values: Floats) -> Floats:
         """(n, c) mean over each node and its neighbours."""
@@ -125,6 +120,25 @@ def walk_means(walk: JacobiSteps, values: NDArray[np.floating]) -> Floats:
     """
     start = torch.from_numpy(np.ascontiguousarray(values, dtype=np.float32))
     return cast(Floats, hop(walk, start, RESTART, HOPS).numpy())
+
+
+def spread_seeds(walk: JacobiSteps, seeds: Floats, share: float, steps: int) -> Floats:
+    """(n, c) z after steps of z = share S z + (1 - share) seeds, where S = D^-1/2 (A + I) D^-1/2, from z = seeds on.
+
+    D^-1/2 z takes the same steps by those of a random walk, D^-1 (A + I), so that S needs no matrix of its own.
+
+    Args:
+        walk: A step of it.
+        seeds: (n, c).
+        share: That a node takes from its neighbours.
+        steps: How many.
+    """
+    root = walk.total.to(torch.float64).sqrt().to(torch.float32)[:, None]
+    own = torch.from_numpy(seeds) / root
+    z = own
+    for _ in range(steps):
+        z = (walk @ z).mul_(share).add_(own, alpha=1 - share)
+    return cast(Floats, (z * root).numpy())
 
 
 class NodeViews:
@@ -187,13 +201,19 @@ class NodeViews:
         if key not in self._hops:
             rows = self.reduced(view)
             width = rows.shape[1]
-            beside = np.empty((len(rows), 3 * width), dtype=np.float32)
-            for i in range(3):
-                if i:
-                    rows = self.operators[graph].mean_around(rows)
-                for at in _row_blocks(len(rows)):
-                    beside[at, i * width : (i + 1) * width] = normalize(rows[at]) / np.sqrt(3)
-            self._hops[key] = beside
+            beside = np.empty((len(rows), 3, width), dtype=np.float32)
+            at_once = max(_ENTRIES_AT_ONCE // max(len(rows), 1), 16)  # means of all columns may be as large as x
+            for start in range(0, width, at_once):
+                columns = slice(start, start + at_once)
+                means = np.ascontiguousarray(rows[:, columns])
+                for i in range(3):
+                    if i:
+                        means = self.operators[graph].mean_around(means)
+                    beside[:, i, columns] = means
+            for at in _row_blocks(len(rows)):
+                length = np.sqrt(3 * np.square(beside[at]).sum(axis=2, keepdims=True))
+                beside[at] /= np.where(length > 0, length, 1)
+            self._hops[key] = beside.reshape(len(rows), 3 * width)
         return self._hops[key]
 
     def components(self, view: str, graph: int | None = None) -> Floats:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ngm.recipes.label_matrix import Mask
@@ -190,10 +189,6 @@ def _near(
     """(n, T) weighted means near each node of values at some, pulled to 0 where few of these are near."""
     start = np.zeros((len(labeled), values.shape[1] + 1), dtype=np.float32)
     start[labeled] = np.hstack([values, np.ones((len(values), 1))]) * weight[:, None]
-    seeds = torch.from_numpy(start)
-    mass = seeds
-    for _ in range(SPREADING_STEPS[share]):
-        mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
-    found = mass.numpy()
+    found = graph.spread(start, share, SPREADING_STEPS[share])
     usual = np.float32(max(float(nodes.mean(found[:, -1])), 1e-12))
     return np.asarray(found[:, :-1] / (found[:, -1:] + usual), dtype=np.float32)

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from ngm.distributed import sum_over_ranks
 from ngm.partition.local_part import LocalPart
-from ngm.partition.part_shares import PartShares, PartWeights, part_normalized_adjacency, part_walk_shares
+from ngm.partition.part_shares import PartShares, PartWeights, part_walk_shares
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_set import OwnNodes
-from ngm.recipes.node_views import Floats, NodeViews, scaled_features, walk_means
+from ngm.recipes.node_views import Floats, NodeViews, scaled_features, spread_seeds, walk_means
 from ngm.recipes.number_stacking import stack_number_teachers
 from ngm.recipes.number_teachers import NumberTargets
 from ngm.recipes.stacking import Stack, TeacherReport, stack_teachers
@@ -38,10 +38,9 @@ class PartOperators:
         """One step of a random walk with self loops."""
         return part_walk_shares(self.weights)
 
-    @cached_property
-    def normalized_adjacency(self) -> PartShares:
-        """D^-1/2 (A + I) D^-1/2."""
-        return part_normalized_adjacency(self.weights)
+    def spread(self, seeds: Floats, share: float, steps: int) -> Floats:
+        """See `spread_seeds`."""
+        return spread_seeds(self.walk, seeds, share, steps)
 
     def mean_around(self, values: Floats) -> Floats:
         """(n, c) mean over each node and its neighbours."""

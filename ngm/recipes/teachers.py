@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import torch
 
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.linear_models import linear_proba, self_trained
@@ -183,11 +182,8 @@ def spread_labels(
     if targets.weight is not None:
         start *= targets.weight[:, None]
     start /= np.maximum(nodes.sum(start), 1e-12)  # classes weigh alike, however many labels they have
-    seeds = torch.from_numpy(start)
-    mass = seeds
-    for _ in range(SPREADING_STEPS[share]):
-        mass = (graph.normalized_adjacency @ mass).mul_(share).add_(seeds, alpha=1 - share)
-    proportion = mass.numpy() / np.maximum(nodes.sum(mass.numpy()) / np.float32(nodes.count), 1e-12)  # class mass
+    mass = graph.spread(start, share, SPREADING_STEPS[share])
+    proportion = mass / np.maximum(nodes.sum(mass) / np.float32(nodes.count), 1e-12)  # class mass
     if targets.class_prior is not None:
         proportion *= targets.class_prior
     total = proportion.sum(axis=1, keepdims=True)

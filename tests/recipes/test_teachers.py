@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ngm import Graph, knn_graph
+from ngm.recipes import node_views
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.linear_models import self_trained
 from ngm.recipes.node_views import GraphOperators, NodeViews, scaled_features
@@ -25,6 +27,30 @@ def test_spreading_is_the_closed_form_divided_by_class_mass() -> None:
     expected = mass / mass.sum(axis=1, keepdims=True)
     found = spread_labels(GraphOperators(GRAPH), TARGETS, LABELED)
     np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+def test_seeds_spread_by_a_random_walk_as_by_the_normalised_adjacency() -> None:
+    graph = Graph.from_edges(EDGES, RNG.random(len(EDGES)) * 3, N)
+    adjacency = graph.to_scipy().toarray() + np.eye(N)
+    degree = adjacency.sum(axis=1)
+    s = adjacency / np.sqrt(degree[:, None] * degree)
+    seeds = RNG.random((N, 4)).astype(np.float32)
+    z = seeds.astype(np.float64)
+    for _ in range(7):
+        z = 0.8 * s @ z + 0.2 * seeds
+    np.testing.assert_allclose(GraphOperators(graph).spread(seeds, 0.8, 7), z, rtol=1e-5)
+
+
+def test_rows_by_hops_are_means_of_length_1_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    adjacency = GRAPH.to_scipy().toarray() + np.eye(N)
+    walk = adjacency / adjacency.sum(axis=1, keepdims=True)
+    rows = scaled_features(RNG.standard_normal((N, 40)).astype(np.float32))
+    means = [rows, walk @ rows, walk @ walk @ rows]
+    expected = np.hstack([mean / np.linalg.norm(mean, axis=1, keepdims=True) for mean in means]) / np.sqrt(3)
+    for entries in (1 << 25, 1):  # all columns at once, and a few
+        monkeypatch.setattr(node_views, "_ENTRIES_AT_ONCE", entries)
+        found = NodeViews({"features": rows}, [GRAPH]).hops("features", 0)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_nodes_most_alike_are_joined_by_principal_components() -> None:
