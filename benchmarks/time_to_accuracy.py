@@ -15,6 +15,7 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,8 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pubmed.npz"
-        write(pubmed(False), file)
+        problem = pubmed(False)
+        write(replace(problem, x=problem.x.toarray()), file)
         try:
             for seed in map(str, range(options.seeds)):
                 for name in (n for n in options.only if seed not in runs[n]):

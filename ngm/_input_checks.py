@@ -100,15 +100,20 @@ def check_finite(x: NDArray[np.generic] | sp.csr_matrix) -> None:
         return
     for start in range(0, len(x), _ROWS_AT_ONCE):
         part = x[start : start + _ROWS_AT_ONCE]
-        with np.errstate(all="ignore"):
-            # one pass in the type of x, which is fastest; only a part that is suspicious is looked at
-            total = np.sum(part, dtype=np.float32 if part.dtype == np.float16 else None)
-        if np.isfinite(total):
+        if np.isfinite(_total(part)):  # one pass; only a part that is suspicious is looked at
             continue
         where = np.argwhere(~np.isfinite(part))
         if len(where):
             first = tuple(int(i) for i in where[0])
             raise _not_finite((first[0] + start, *first[1:]), float(part[first]))
+
+
+def _total(part: NDArray[np.generic]) -> float:
+    """The sum, in the type of the array, which is fastest; by torch where it can, since that uses all threads."""
+    if part.dtype in (np.float32, np.float64) and part.flags.c_contiguous and part.flags.writeable:
+        return float(torch.from_numpy(part).sum())
+    with np.errstate(all="ignore"):
+        return float(np.sum(part, dtype=np.float32 if part.dtype == np.float16 else None))
 
 
 def _not_finite(place: tuple[int, ...], value: float) -> ValueError:

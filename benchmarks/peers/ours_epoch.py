@@ -11,7 +11,9 @@ from peer_data import read
 from peer_worker import serve
 
 from ngm import EdgeLoader, Graph, NGMLoss
+from ngm.estimators.network_factory import expect_rows
 from ngm.networks import FFNNModule
+from ngm.networks.input_scaling import stored_by_density
 
 
 def main() -> None:
@@ -19,12 +21,13 @@ def main() -> None:
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     graph = Graph.from_edges(problem.edges, num_nodes=len(problem.labeled))
-    x = problem.x if problem.sparse else torch.from_numpy(problem.x)
+    x = stored_by_density(problem.x)  # as the estimators do
     loader = EdgeLoader(x, problem.y, graph, batch_size=problem.batch, sampling="edges")
     cost = "bce" if problem.y.ndim == 2 else "cross_entropy"
     alpha = problem.alpha
     loss = NGMLoss(alpha_ll=alpha, alpha_lu=alpha, alpha_uu=alpha, cost=cost)
     network = FFNNModule(problem.x.shape[1], problem.outputs, hidden=problem.hidden)
+    expect_rows(network, x)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
 
     def epoch() -> dict[str, Any]:

@@ -100,11 +100,20 @@ def _billion(key: str) -> Values:
     return lambda result: {"": float(result["billion"][key])} if result.get("billion") else {}
 
 
+def _default_at_2_million(key: str, scale: float = 1.0) -> Values:
+    def values(result: Result) -> dict[str, float]:
+        found = [scale * float(row[key]) for row in result["sizes"] if row["nodes"] == 2_000_000]
+        return {"": found[0]} if found else {}
+
+    return values
+
+
 _PEERS, _KNN = "python benchmarks/epoch_peers.py --keep", "python benchmarks/knn.py --vectors FILE --keep"
 _MEMORY = "python benchmarks/training_memory.py --nodes 200000 2000000 --keep"
 _INGEST = "python benchmarks/ingest.py --edges 50_000_000 100_000_000 --keep"
 _LARGE = "python benchmarks/propagation_large.py --keep"
 _TIME = "python benchmarks/time_to_accuracy.py --keep"
+_DEFAULT = "python benchmarks/large_default.py --keep"
 _EPOCH, _PREDICTION = "python benchmarks/epoch.py --keep", "python benchmarks/prediction.py --keep"
 _CHARACTERS = "python benchmarks/characters.py --keep"
 _BEYOND, _SCALE = "python benchmarks/larger_than_memory.py --keep", "python benchmarks/scale.py --keep"
@@ -181,6 +190,32 @@ GOALS: tuple[Goal, ...] = (
     ),
     Goal("training, memory-mapped, memory of", "training-memory", _growth, _MEMORY, "most", 1.2),
     Goal("prediction / bare module", "prediction", ratios("(.*)"), _PREDICTION, "most", 1.05),
+    Goal(
+        "default recipe, 18 M edges, 2 M nodes",
+        "large-default",
+        _default_at_2_million("seconds", 1 / 60),
+        _DEFAULT,
+        "most",
+        10,
+        "minutes",
+    ),
+    Goal(
+        "default recipe, 18 M edges, 2 M nodes, memory",
+        "large-default",
+        _default_at_2_million("gib_peak"),
+        _DEFAULT,
+        "most",
+        6,
+        "GiB",
+    ),
+    Goal(
+        "default recipe / 200 epochs of PyG's GCN of 16 units",
+        "default-time",
+        ratios("(.*)_sparse_over_gcn_16"),
+        "python benchmarks/default_time.py --keep",
+        "most",
+        3,
+    ),
     Goal("character networks", "characters", ratios("(.*)"), _CHARACTERS),
     Goal("larger than memory", "larger-than-memory", ratios("(.*throughput.*)"), _BEYOND, "least", 0.5),
     Goal("many processes", "scale", ratios("(.*)"), _SCALE),

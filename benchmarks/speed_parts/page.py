@@ -108,7 +108,8 @@ def _knn(result: Result) -> str:
         rows.append([f"{line['rows']:,}", line["library"], *shown, settings])
     heads = ("rows", "library", "seconds", "slowest above", "recall", "MiB", "settings")
     words = f"## Graphs of nearest neighbours, k = 5, recall {result['recall']:g} or more"
-    return "\n\n".join([words, _picture("knn"), markdown_table(heads, rows)])
+    several = len({line["rows"] for line in lines if "seconds" in line}) > 1  # a curve of one size shows nothing
+    return "\n\n".join([words, *([_picture("knn")] if several else []), markdown_table(heads, rows)])
 
 
 def _searched(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,7 +193,7 @@ SECTIONS = {
 
 def pictured(results: Mapping[str, Result]) -> list[str]:
     """The results that the page shows a plot of."""
-    return [name for name in PICTURES if name in results and SECTIONS[name](results[name])]
+    return [name for name in PICTURES if name in results and _picture(name) in SECTIONS[name](results[name])]
 
 
 def with_block(page: str, block: str) -> str:
