@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import bench
+import scipy.sparse as sp
 from environments import SCRIPTS, Worker, versions_of
 from epoch_peers import pubmed
 
@@ -109,7 +110,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "pubmed.npz"
         problem = pubmed(False)
-        write(replace(problem, x=problem.x.toarray()), file)
+        write(replace(problem, x=sp.csr_matrix(problem.x).toarray()), file)
         try:
             for seed in map(str, range(options.seeds)):
                 for name in (n for n in options.only if seed not in runs[n]):
