@@ -90,7 +90,8 @@ def python_of(name: str) -> Path:
 def _install(python: Path, packages: Sequence[str], options: Sequence[str]) -> None:
     constraints = str(HERE.parent / "constraints.txt")
     command = [str(python), "-m", "pip", "install", "--quiet", "-c", constraints, *options, *packages]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"  # ninja is there: files in parallel
+    subprocess.run(command, check=True, stdout=sys.stderr, env=os.environ | {"PATH": path})
 
 
 def versions_of(*names: str) -> dict[str, str]:
