@@ -10,12 +10,11 @@ search for settings need not build it again.
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 
 import numpy as np
-from peer_worker import serve
+from peer_worker import peak_mib, serve
 
 K = 5
 
@@ -176,8 +175,7 @@ def main() -> None:
         started = time.perf_counter()
         found = library.search(**settings)
         seconds = time.perf_counter() - started
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {"seconds": seconds, "peak_mib": peak, "found": np.asarray(found)[sample].tolist()}
+        return {"seconds": seconds, "peak_mib": peak_mib(), "found": np.asarray(found)[sample].tolist()}
 
     serve({"settings": lambda: {"settings": kind.settings}, "build": build, "search": search})
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from typing import Any
 
 import numpy as np
 import torch
-from peer_worker import serve
+from peer_worker import peak_mib, serve
 
 from ngm.build import nearest_neighbors, neighbor_graph
 
@@ -37,8 +36,7 @@ def main() -> None:
         return {"seconds": seconds}
 
     def search(settings: dict[str, Any], sample: list[int]) -> dict[str, Any]:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        return {"seconds": 0.0, "peak_mib": peak, "found": kept["found"][sample].tolist()}
+        return {"seconds": 0.0, "peak_mib": peak_mib(), "found": kept["found"][sample].tolist()}
 
     serve({"settings": lambda: {"settings": [[s, [{}]] for s in SETTINGS[name]]}, "build": build, "search": search})
 

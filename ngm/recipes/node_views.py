@@ -202,7 +202,8 @@ class NodeViews:
             rows = self.reduced(view)
             width = rows.shape[1]
             beside = np.empty((len(rows), 3, width), dtype=np.float32)
-            at_once = max(_ENTRIES_AT_ONCE // max(len(rows), 1), 16)  # means of all columns may be as large as x
+            # means of all columns may be as large as x; by the nodes of all processes, which average the same columns
+            at_once = max(_ENTRIES_AT_ONCE // max(self.nodes.count, 1), 16)
             for start in range(0, width, at_once):
                 columns = slice(start, start + at_once)
                 means = np.ascontiguousarray(rows[:, columns])

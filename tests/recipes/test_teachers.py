@@ -9,7 +9,8 @@ from ngm import Graph, knn_graph
 from ngm.recipes import node_views
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.linear_models import self_trained
-from ngm.recipes.node_views import GraphOperators, NodeViews, scaled_features
+from ngm.recipes.node_set import OwnNodes
+from ngm.recipes.node_views import Floats, GraphOperators, NodeViews, scaled_features
 from ngm.recipes.teachers import SPREADING_ALIKE, predict_all, relearn, spread_labels
 from tests.three_classes import EDGES, GRAPH, LABELED, TARGETS, N, X, views
 
@@ -51,6 +52,25 @@ def test_rows_by_hops_are_means_of_length_1_side_by_side(monkeypatch: pytest.Mon
         monkeypatch.setattr(node_views, "_ENTRIES_AT_ONCE", entries)
         found = NodeViews({"features": rows}, [GRAPH]).hops("features", 0)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_processes_average_the_same_columns_however_many_nodes_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that asks for another number of means than the others would wait for them forever."""
+    monkeypatch.setattr(node_views, "_ENTRIES_AT_ONCE", 20 * 100)
+    widths = []
+    for own in (30, 70):
+        asked: list[int] = []
+
+        class Means(GraphOperators):
+            def mean_around(self, values: Floats, asked: list[int] = asked) -> Floats:
+                asked.append(values.shape[1])
+                return values
+
+        alone = Graph.from_edges(np.zeros((0, 2), dtype=np.int64), num_nodes=own)
+        nodes = OwnNodes(np.arange(own), 100, np.ones(own, dtype=bool))
+        NodeViews({"features": np.ones((own, 50), np.float32)}, [Means(alone)], nodes=nodes).hops("features", 0)
+        widths.append(asked)
+    assert widths[0] == widths[1] == [20, 20, 20, 20, 10, 10]
 
 
 def test_nodes_most_alike_are_joined_by_principal_components() -> None:
