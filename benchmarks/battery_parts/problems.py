@@ -1,6 +1,7 @@
 """What a method gets and is scored on: a data set, labels drawn by seed, and new rows that no graph knew.
 
 Graphs: 500 validation and 1,000 test nodes are drawn and taken out of the graph; the labels are drawn from the rest.
+Digits and small tables have fewer, and their graph is that of the nearest rows.
 Texts: at most 5,000 training, 500 validation and 2,000 test texts are chosen once, the same for all draws, so that each
 text is encoded once; the labels are drawn from the training texts, whose kNN graph is the graph. BlogCatalog is the
 exception: many labels a node, a share of the nodes labelled, all nodes in the graph.
@@ -17,8 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from battery_parts.small_tables import TABLES, small_table
 from battery_parts.texts import vectors_of
 from ngm import Graph, inputs, knn_graph
+from ngm.choices import Metric
 from ngm.datasets import Dataset, few_label_split, load
 from ngm.datasets.blogcatalog import split
 from ngm.io.files import file_written_whole
@@ -33,12 +36,19 @@ GRAPHS = (
 )
 TEXTS = ("trec", "subj", "mr", "banking77", "ag_news", "clinc150", "swda20")
 MULTI_LABEL = ("blogcatalog",)
-DATASETS = (*GRAPHS, *TEXTS, *MULTI_LABEL)
+DATASETS = (*GRAPHS, *TABLES, *TEXTS, *MULTI_LABEL)
 LABELS_PER_CLASS = (1, 2, 5, 20)
 SHARES = (10, 50)  # percent of the nodes of BlogCatalog
 NEIGHBORS = 10
 PROTOCOL = 1  # of splits and draws; part of the version of every cell
-_SCORED = {"digits": (300, 500)}  # (validation, test) where 500 and 1,000 would leave too few
+_SCORED = {  # (validation, test) where 500 and 1,000 would leave too few
+    "digits": (300, 500),
+    "iris": (20, 50),
+    "wine": (20, 60),
+    "breast_cancer": (100, 200),
+    "moons": (200, 300),
+    "circles": (200, 300),
+}
 _TRAIN_TEXTS, _VALIDATION_TEXTS, _TEST_TEXTS = 5_000, 500, 2_000
 _TEXTS_OF_A_CLASS = 25  # at least so many training texts of each class, where there are as many
 
@@ -103,7 +113,7 @@ def prepare(dataset: str, cache: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _loaded(name: str) -> Dataset:
-    return load(name)
+    return small_table(name) if name in TABLES else load(name)
 
 
 @lru_cache(maxsize=1)
@@ -115,7 +125,8 @@ def _without_scored(name: str, draw: int) -> tuple[Ids, Graph, Ids, Ids]:
     there = np.ones(len(data.y), dtype=bool)
     there[np.concatenate([validation, test])] = False
     ids = np.flatnonzero(there)
-    graph = knn_graph(data.rows[ids], k=NEIGHBORS) if data.graph is None else data.graph.subgraph(ids)
+    metric: Metric = "euclidean" if name in TABLES else "cosine"
+    graph = knn_graph(data.rows[ids], NEIGHBORS, metric) if data.graph is None else data.graph.subgraph(ids)
     return ids, graph, validation, test
 
 

@@ -14,9 +14,9 @@ from ngm.distributed import gather_rows
 from ngm.estimators.checks import check_settings
 from ngm.estimators.validation import automatic_share, chosen_rows, is_pair
 from ngm.partition.local_part import LocalPart
-from ngm.recipes.node_views import MAX_COLUMNS
 from ngm.recipes.parameters import Parameters, network_specification
 from ngm.recipes.problem import HeldOut, Problem
+from ngm.recipes.row_components import MAX_COLUMNS
 from ngm.recipes.settings import Settings
 from ngm.rows import Inputs, select_rows
 from ngm.targets import TaskName

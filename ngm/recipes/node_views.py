@@ -11,23 +11,22 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
-from sklearn.utils.extmath import randomized_svd
 
 from ngm.build.knn import knn_graph
+from ngm.choices import Metric
 from ngm.graph import Graph
 from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale, stored_by_density
 from ngm.propagation.kernel import JacobiSteps, Shares, hop, walk_shares
 from ngm.recipes.assortativity import prediction_assortativity
 from ngm.recipes.node_set import AllNodes, NodeSet
+from ngm.recipes.row_components import REDUCED_COLUMNS, principal_components, reduced_rows
 
 Floats: TypeAlias = NDArray[np.float32]
 Features: TypeAlias = "Floats | sp.csr_array"
 RESTART = 0.25  # chance that a random walk stops before each step
 HOPS = 10  # steps of a walk, at most
-MAX_COLUMNS = 1_000  # beyond which rows are reduced before they are averaged over neighbourhoods
-REDUCED_COLUMNS = 256  # what they are reduced to
 MIN_COMPONENTS = 16  # principal components that few labels are compared by
-MAX_FITTED_ROWS = 20_000  # rows that decide on components, at most
+FEW_COLUMNS = 16  # up to which the length of a row tells as much as its direction
 NEIGHBORS = 10  # of a node in the graph of nodes that are alike
 MAX_JOINED_ROWS = 200_000  # rows beyond which no such graph is made
 _ROWS_AT_ONCE = 65_536
@@ -184,15 +183,15 @@ class NodeViews:
         return operators
 
     def neighborhood(self, view: str, graph: int) -> Floats:
-        """(n, d') rows of length 1: a view averaged over random walks from each node, reduced first where wide."""
+        """(n, d') rows of length 1 or so: a view averaged over random walks from each node, reduced if wide."""
         key = (view, graph)
         if key not in self._neighborhoods:
             averaged = self.operators[graph].smoothed(self.reduced(view))
-            self._neighborhoods[key] = cast(Floats, normalize(averaged, copy=False))
+            self._neighborhoods[key] = self._of_one_length(averaged, view)
         return self._neighborhoods[key]
 
     def hops(self, view: str, graph: int) -> Floats:
-        """(n, 3 d') rows of length 1: a node's own row, the mean around it, and the mean around those, side by side.
+        """(n, 3 d') rows of length 1 or so: a node's own row beside the mean around it and the mean around those.
 
         Unlike an average over walks, they let a linear model tell a node from its neighbours, which matters where
         neighbours are of other classes.
@@ -211,14 +210,18 @@ class NodeViews:
                     if i:
                         means = self.operators[graph].mean_around(means)
                     beside[:, i, columns] = means
-            for at in _row_blocks(len(rows)):
-                length = np.sqrt(3 * np.square(beside[at]).sum(axis=2, keepdims=True))
-                beside[at] /= np.where(length > 0, length, 1)
+            if self.narrow(view):
+                for i in range(3):
+                    beside[:, i] = self._of_one_length(beside[:, i], view) / np.float32(np.sqrt(3))
+            else:
+                for at in _row_blocks(len(rows)):
+                    length = np.sqrt(3 * np.square(beside[at]).sum(axis=2, keepdims=True))
+                    beside[at] /= np.where(length > 0, length, 1)
             self._hops[key] = beside.reshape(len(rows), 3 * width)
         return self._hops[key]
 
     def components(self, view: str, graph: int | None = None) -> Floats:
-        """(n, c) rows of length 1: a few principal components of a view, each scaled by the root of its deviation.
+        """(n, c) rows of length 1 or so: a few principal components, each scaled by the root of its deviation.
 
         Few labels decide on few columns, and all nodes on which columns.
 
@@ -227,7 +230,7 @@ class NodeViews:
             graph: Whose neighbourhoods the view is averaged over; the bare rows where None.
         """
         scores, deviation = self._principal(view, graph)
-        return cast(Floats, normalize(scores / np.sqrt(deviation).astype(np.float32), copy=False))
+        return self._of_one_length(np.asarray(scores / np.sqrt(deviation), dtype=np.float32), view)
 
     def alike(self, view: str, graph: int | None = None) -> GraphOperators | None:
         """The graph that joins each node to the nodes most like it by their principal components.
@@ -242,11 +245,12 @@ class NodeViews:
         if not self.whole or self.num_nodes > MAX_JOINED_ROWS:
             return None
         if key not in self._alike:
-            rows = cast(Floats, normalize(self._principal(view, graph)[0]))
-            known = np.flatnonzero(rows.any(axis=1))  # a row of zeros is like no other
+            rows, narrow = self._of_one_length(self._principal(view, graph)[0].copy(), view), self.narrow(view)
+            known = np.flatnonzero(rows.any(axis=1) | (narrow and rows.any()))  # a row of zeros has no direction
             joined = Graph.from_edges(np.zeros((0, 2), dtype=np.int64), num_nodes=len(rows))
             if len(known) > 1:
-                nearest = knn_graph(rows[known], k=min(NEIGHBORS, len(known) - 1))
+                metric: Metric = "euclidean" if narrow else "cosine"
+                nearest = knn_graph(rows[known], k=min(NEIGHBORS, len(known) - 1), metric=metric)
                 joined = Graph.from_edges(torch.from_numpy(known)[nearest.edges], nearest.weight, len(rows))
             self._alike[key] = GraphOperators(joined)
         return self._alike[key]
@@ -254,7 +258,7 @@ class NodeViews:
     def reduced(self, view: str) -> Floats:
         """(n, d') dense rows: the view itself, or its strongest components where it has many columns."""
         if view not in self._reduced:
-            self._reduced[view] = _reduced(self.features[view])
+            self._reduced[view] = reduced_rows(self.features[view])
         return self._reduced[view]
 
     def _principal(self, view: str, graph: int | None) -> tuple[Floats, NDArray[np.float64]]:
@@ -262,36 +266,20 @@ class NodeViews:
         key = (view, graph)
         if key not in self._components:
             rows = self.reduced(view) if graph is None else self.neighborhood(view, graph)
-            self._components[key] = _principal(rows, self.num_components)
+            self._components[key] = principal_components(rows, self.num_components)
         return self._components[key]
+
+    def narrow(self, view: str) -> bool:
+        """Whether a view has few columns, of which a class may be a ring, or the middle: no direction tells it."""
+        return bool(self.features[view].shape[1] <= FEW_COLUMNS)
+
+    def _of_one_length(self, rows: Floats, view: str) -> Floats:
+        """Rows made from a view, each of length 1; where it has few columns, the root of their mean square is 1."""
+        if not self.narrow(view):
+            return cast(Floats, normalize(rows, copy=False))
+        length = float(np.sqrt(self.nodes.mean(np.square(rows).sum(axis=1))))
+        return np.asarray(rows / np.float32(length if length > 0 else 1))
 
 
 def _row_blocks(num_rows: int) -> Iterator[slice]:
     return (slice(start, start + _ROWS_AT_ONCE) for start in range(0, num_rows, _ROWS_AT_ONCE))
-
-
-def _principal(rows: Floats, count: int) -> tuple[Floats, NDArray[np.float64]]:
-    """((n, c) principal components, (c,) their deviations), as a sample of the rows has them."""
-    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-    sample = _sample(rows) - mean
-    _, scale, axes = randomized_svd(sample, min(count, *sample.shape), n_iter=3, random_state=0)
-    varied = scale > 1e-6 * max(scale[0], 1e-12)
-    varied[0] = True  # rows that are all the same have one column of zeros
-    deviation = np.maximum(scale[varied].astype(np.float64) / np.sqrt(len(sample)), 1e-12)
-    scores = rows @ axes[varied].T.astype(np.float32) - mean @ axes[varied].T.astype(np.float32)
-    return np.asarray(scores, dtype=np.float32), deviation
-
-
-def _reduced(rows: Features) -> Floats:
-    if rows.shape[1] > MAX_COLUMNS and min(rows.shape) > REDUCED_COLUMNS:
-        _, _, axes = randomized_svd(_sample(rows), REDUCED_COLUMNS, n_iter=2, random_state=0)
-        return np.asarray(rows @ axes.T.astype(np.float32), dtype=np.float32)
-    return np.asarray(cast(sp.csr_array, rows).toarray() if sp.issparse(rows) else rows, dtype=np.float32)
-
-
-def _sample(rows: Features) -> Features:
-    """At most `MAX_FITTED_ROWS` rows, drawn at random."""
-    if rows.shape[0] <= MAX_FITTED_ROWS:
-        return rows
-    drawn = np.random.default_rng(0).choice(rows.shape[0], MAX_FITTED_ROWS, replace=False)
-    return rows[np.sort(drawn)]

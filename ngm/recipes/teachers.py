@@ -20,6 +20,7 @@ from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.linear_models import linear_proba, self_trained
 from ngm.recipes.node_set import AllNodes, NodeSet
 from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
+from ngm.recipes.row_components import with_kernel
 
 SPREADING = 0.9  # share that a node takes from its neighbours in a graph
 SPREADING_ALIKE = 0.99  # share that it takes from the nodes most like it
@@ -130,6 +131,9 @@ def relearn(
 ) -> Iterator[Prediction]:
     """Linear models that learn from the labels and from what all teachers together are surest of.
 
+    Those of few columns have a kernel beside the columns: nothing linear could learn from teachers that say of a ring,
+    or of two moons, what they are.
+
     Args:
         views: Of the nodes.
         proba: (n, C) of all teachers together.
@@ -140,12 +144,15 @@ def relearn(
     """
     number = ["" if len(views.operators) == 1 else f" {i}" for i in range(len(views.operators))]
     for view in views.features:
-        yield _relearned(view, view, views.features[view], proba, targets, labeled, None, weight_alone)
+        narrow = views.narrow(view)
+        own = with_kernel(views.reduced(view)) if narrow else views.features[view]
+        yield _relearned(view, view, own, proba, targets, labeled, None, weight_alone)
         for i, weight in enumerate(weight_of_graphs):
             for name, words, rows in (
                 (f"{view} around", f"{view} averaged over random walks", views.neighborhood(view, i)),
                 (f"{view} by hops", f"{view} beside its means one and two hops away", views.hops(view, i)),
             ):
+                rows = with_kernel(rows) if narrow else rows
                 yield _relearned(f"{name}{number[i]}", words, rows, proba, targets, labeled, i, weight / 2)
 
 

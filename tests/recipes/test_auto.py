@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from sklearn.datasets import make_circles, make_moons
 
-from ngm import Graph, NGMClassifier, load
+from ngm import Graph, NGMClassifier, knn_graph, load
+from ngm.datasets import few_labels
 from tests.flat_settings import flat
 from tests.three_classes import CLASS, EDGES, FEW, GRAPH, LABELED, N, X
 
@@ -86,6 +90,19 @@ def test_a_graph_that_knows_the_classes_beats_the_network_alone() -> None:
         alone = auto(seed=seed, epochs=200).fit(X, FEW).predict(X)
         gain.append((with_graph == CLASS)[unlabeled].mean() - (alone == CLASS)[unlabeled].mean())
     assert np.mean(gain) > 0
+
+
+@pytest.mark.parametrize(("make", "least"), [(partial(make_circles, factor=0.5), 0.95), (make_moons, 0.9)])
+def test_classes_that_no_line_tells_apart_are_learned(
+    make: Callable[..., tuple[np.ndarray, np.ndarray]], least: float
+) -> None:
+    """A line gets half of the rings right and .87 of the moons."""
+    x, label = make(600, noise=0.08, random_state=0)
+    new = np.arange(600) >= 400
+    y = few_labels(label[~new], 15, seed=0)
+    graph = knn_graph(x[~new], k=5, metric="euclidean")
+    model = NGMClassifier(seed=0).fit(x[~new], y, graph=graph)
+    assert model.score(x[new], label[new]) >= least
 
 
 def test_a_graph_that_knows_nothing_gets_little_weight() -> None:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from ngm import Graph, knn_graph
+from ngm.choices import Metric
 from ngm.recipes import node_views
 from ngm.recipes.label_matrix import Targets
 from ngm.recipes.linear_models import self_trained
 from ngm.recipes.node_set import OwnNodes
 from ngm.recipes.node_views import Floats, GraphOperators, NodeViews, scaled_features
+from ngm.recipes.row_components import with_kernel
 from ngm.recipes.teachers import SPREADING_ALIKE, predict_all, relearn, spread_labels
 from tests.three_classes import EDGES, GRAPH, LABELED, TARGETS, N, X, views
 
@@ -73,13 +75,28 @@ def test_processes_average_the_same_columns_however_many_nodes_they_have(monkeyp
     assert widths[0] == widths[1] == [20, 20, 20, 20, 10, 10]
 
 
-def test_nodes_most_alike_are_joined_by_principal_components() -> None:
-    """With as many components as columns, these are rotated rows: neighbours by cosine of centred rows."""
-    rows = scaled_features(X)
+@pytest.mark.parametrize(("columns", "metric"), [(3, "euclidean"), (20, "cosine")])
+def test_nodes_most_alike_are_joined_by_principal_components(columns: int, metric: Metric) -> None:
+    """Components of 16 columns are rotated rows, of 20 nearly: few columns are compared by distance, many by cosine."""
+    spread = np.append(np.ones(min(columns, 16)), np.full(max(columns - 16, 0), 1e-4))
+    rows = (RNG.standard_normal((N, columns)) * spread).astype(np.float32)
     centered = rows - rows.mean(axis=0)
-    expected = knn_graph(centered, k=10)
-    found = views().alike("features").graph
-    assert len(set(map(tuple, found.edges.tolist())) ^ set(map(tuple, expected.edges.tolist()))) <= 4  # ties
+    expected = knn_graph(centered, k=10, metric=metric)
+    found = NodeViews({"features": rows}, [GRAPH]).alike("features")
+    assert found is not None
+    assert len(set(map(tuple, found.graph.edges.tolist())) ^ set(map(tuple, expected.edges.tolist()))) <= 4  # ties
+
+
+def test_rows_of_few_columns_keep_their_lengths() -> None:
+    """Which of two rings a row is on is lost with its length."""
+    nodes = views()
+    for rows in (nodes.neighborhood("features", 0), nodes.components("features"), nodes.hops("features", 0)):
+        lengths = np.linalg.norm(rows, axis=1)
+        assert np.sqrt(np.mean(lengths**2)) == pytest.approx(1, abs=1e-5)
+        assert lengths.std() > 0.1
+    wide = NodeViews({"features": RNG.standard_normal((N, 17)).astype(np.float32)}, [GRAPH])
+    for rows in (wide.neighborhood("features", 0), wide.components("features"), wide.hops("features", 0)):
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-5)
 
 
 def test_components_have_the_deviations_of_the_rows() -> None:
@@ -115,6 +132,14 @@ def test_models_that_learn_from_all_teachers_weigh_as_the_teachers_of_their_grap
         "features around relearned": (0, 0.4),
         "features by hops relearned": (0, 0.4),
     }
+    expected = self_trained(with_kernel(nodes.hops("features", 0)), proba, TARGETS, LABELED)
+    np.testing.assert_array_equal(found["features by hops relearned"].values, expected)
+
+
+def test_models_of_many_columns_learn_from_all_teachers_without_a_kernel() -> None:
+    proba = RNG.dirichlet(np.ones(3), size=N).astype(np.float32)
+    nodes = NodeViews({"features": RNG.standard_normal((N, 17)).astype(np.float32)}, [GRAPH])
+    found = {one.name: one for one in relearn(nodes, proba, TARGETS, LABELED, 0.2, [0.8])}
     expected = self_trained(nodes.hops("features", 0), proba, TARGETS, LABELED)
     np.testing.assert_array_equal(found["features by hops relearned"].values, expected)
 
