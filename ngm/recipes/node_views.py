@@ -19,7 +19,7 @@ from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling,
 from ngm.propagation.kernel import JacobiSteps, Shares, hop, walk_shares
 from ngm.recipes.assortativity import prediction_assortativity
 from ngm.recipes.node_set import AllNodes, NodeSet
-from ngm.recipes.row_components import REDUCED_COLUMNS, principal_components, reduced_rows
+from ngm.recipes.row_components import MAX_FITTED_ROWS, REDUCED_COLUMNS, principal_components, reduced_rows, with_kernel
 
 Floats: TypeAlias = NDArray[np.float32]
 Features: TypeAlias = "Floats | sp.csr_array"
@@ -272,6 +272,13 @@ class NodeViews:
     def narrow(self, view: str) -> bool:
         """Whether a view has few columns, of which a class may be a ring, or the middle: no direction tells it."""
         return bool(self.features[view].shape[1] <= FEW_COLUMNS)
+
+    def with_curves(self, view: str, rows: Features) -> Features:
+        """Rows made from a view for a linear model: as they are, with a kernel beside them where it has few columns."""
+        if not self.narrow(view):
+            return rows
+        dense: Floats = np.asarray(cast(sp.csr_array, rows).toarray() if sp.issparse(rows) else rows, dtype=np.float32)
+        return with_kernel(dense, self.nodes.sample(dense, MAX_FITTED_ROWS))
 
     def _of_one_length(self, rows: Floats, view: str) -> Floats:
         """Rows made from a view, each of length 1; where it has few columns, the root of their mean square is 1."""

@@ -13,6 +13,7 @@ from sklearn.utils.extmath import randomized_svd
 MAX_COLUMNS = 1_000  # beyond which rows are reduced before they are averaged over neighbourhoods
 REDUCED_COLUMNS = 256  # what they are reduced to
 MAX_FITTED_ROWS = 20_000  # rows that decide on components, at most
+KERNEL_SCALE = 2.0  # of squared distances, in variances of the rows
 LANDMARKS = 100  # rows that others are compared with by the kernel
 _ROWS_AT_ONCE = 65_536
 
@@ -44,18 +45,18 @@ def reduced_rows(rows: NDArray[np.float32] | sp.csr_array) -> NDArray[np.float32
     return np.asarray(cast(sp.csr_array, rows).toarray() if sp.issparse(rows) else rows, dtype=np.float32)
 
 
-def with_kernel(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def with_kernel(rows: NDArray[np.float32], sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """(n, d + m) rows with their Gaussian kernel beside them, so that a linear model of both may be curved.
 
-    The kernel is exp(-|u - v|^2 / s^2), s^2 the variance of the rows, approximated by m of them (Nystroem's method).
+    The kernel is exp(-2 |u - v|^2 / s^2), s^2 the variance of the rows, approximated by m of them (Nystroem's method).
 
     Args:
         rows: (n, d) of few columns.
+        sample: (k, d) rows that decide on it, the same in every process.
     """
-    sample = _sample(rows)
     variance = float(sample.var(axis=0, dtype=np.float64).sum())
     kernel = Nystroem(
-        gamma=1 / variance if variance > 0 else 1.0, n_components=min(LANDMARKS, len(sample)), random_state=0
+        gamma=KERNEL_SCALE / variance if variance > 0 else 1.0, n_components=min(LANDMARKS, len(sample)), random_state=0
     )
     kernel.fit(sample.astype(np.float64))  # its smallest axes are lost in float32
     columns = rows.shape[1]

@@ -5,7 +5,8 @@ are four: a linear model of a node's own row; one that has also learned from its
 few principal components; and labels spread over a graph that joins the nodes most alike. Of each view and graph there
 are the same four with rows averaged over the neighbourhood of a node, a linear model of its own row beside those one
 and two hops away, and smoothed predictions of both (Eq. 2 with a linear model as its prior). Of each graph there is one
-that spreads the labels over its edges.
+that spreads the labels over its edges. Where a view has few columns, linear models with a graph have a kernel beside
+them: nothing straight could say of a ring, or of two moons, where they are.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.linear_models import linear_proba, self_trained
 from ngm.recipes.node_set import AllNodes, NodeSet
 from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
-from ngm.recipes.row_components import with_kernel
 
 SPREADING = 0.9  # share that a node takes from its neighbours in a graph
 SPREADING_ALIKE = 0.99  # share that it takes from the nodes most like it
@@ -79,7 +79,7 @@ def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> It
     spread = spread_labels(graph, targets, labeled, nodes=views.nodes)
     yield Prediction(f"spreading{number}", "labels spread over the edges", spread, i)
     for view in views.features:
-        around = linear_proba(views.neighborhood(view, i), targets, labeled, nodes=views.nodes)
+        around = linear_proba(views.with_curves(view, views.neighborhood(view, i)), targets, labeled, nodes=views.nodes)
         means = f"{view} averaged over random walks"
         yield Prediction(f"{view} around{number}", f"linear model of {means}", around, i)
         if views.whole:
@@ -88,7 +88,7 @@ def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> It
         over = "the graph" if alike is None else "nodes with alike neighbourhoods"
         words = f"linear model of {means}; its predictions averaged over {over}"
         yield Prediction(smoothed, words, (alike or graph).smoothed(around), i, prior=2)
-        hops = linear_proba(views.hops(view, i), targets, labeled, nodes=views.nodes)
+        hops = linear_proba(views.with_curves(view, views.hops(view, i)), targets, labeled, nodes=views.nodes)
         words = f"linear model of {view} beside its means one and two hops away"
         yield Prediction(f"{view} by hops{number}", words, hops, i)
         words = f"{words}; its predictions averaged over the graph"
@@ -110,12 +110,13 @@ def _of_rows(
     """
     number = "" if i is None or len(views.operators) == 1 else f" {i}"
     name, means = (view, view) if i is None else (f"{view} around", f"{view} averaged over random walks")
-    rows = views.features[view] if i is None else views.neighborhood(view, i)
+    rows = views.features[view] if i is None else views.with_curves(view, views.neighborhood(view, i))
     if not targets.multilabel:
         found, words = self_trained(rows, proba, targets, labeled), f"linear model of {means}; learns from itself, too"
         yield Prediction(f"{name} self-trained{number}", words, found, i)
+    components = views.components(view, i)
     found, words = (
-        linear_proba(views.components(view, i), targets, labeled),
+        linear_proba(components if i is None else views.with_curves(view, components), targets, labeled),
         f"linear model of a few components of {means}",
     )
     yield Prediction(f"{name} components{number}", words, found, i, prior=1 if i is None else 2)
@@ -131,9 +132,6 @@ def relearn(
 ) -> Iterator[Prediction]:
     """Linear models that learn from the labels and from what all teachers together are surest of.
 
-    Those of few columns have a kernel beside the columns: nothing linear could learn from teachers that say of a ring,
-    or of two moons, what they are.
-
     Args:
         views: Of the nodes.
         proba: (n, C) of all teachers together.
@@ -144,16 +142,15 @@ def relearn(
     """
     number = ["" if len(views.operators) == 1 else f" {i}" for i in range(len(views.operators))]
     for view in views.features:
-        narrow = views.narrow(view)
-        own = with_kernel(views.reduced(view)) if narrow else views.features[view]
+        own = views.with_curves(view, views.features[view])
         yield _relearned(view, view, own, proba, targets, labeled, None, weight_alone)
         for i, weight in enumerate(weight_of_graphs):
             for name, words, rows in (
                 (f"{view} around", f"{view} averaged over random walks", views.neighborhood(view, i)),
                 (f"{view} by hops", f"{view} beside its means one and two hops away", views.hops(view, i)),
             ):
-                rows = with_kernel(rows) if narrow else rows
-                yield _relearned(f"{name}{number[i]}", words, rows, proba, targets, labeled, i, weight / 2)
+                curved = views.with_curves(view, rows)
+                yield _relearned(f"{name}{number[i]}", words, curved, proba, targets, labeled, i, weight / 2)
 
 
 def _relearned(

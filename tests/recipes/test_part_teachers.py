@@ -71,7 +71,7 @@ def test_soft_labels_are_those_of_one_process(case: str, folder: Path, found: Fo
         nodes, labeled = rank[f"{case} nodes"], rank[f"{case} labeled"]
         np.testing.assert_array_equal(labeled, TAKE_PART[nodes])
         at = nodes[labeled]
-        np.testing.assert_allclose(rank[f"{case} values"][labeled], expected.soft_labels[at], atol=1e-5)
+        np.testing.assert_allclose(rank[f"{case} values"][labeled], expected.soft_labels[at], atol=1e-4)  # of a kernel
         report = expected.report
         assert rank[f"{case} names"].tolist() == list(report.weights)
         np.testing.assert_allclose(rank[f"{case} weights"], list(report.weights.values()), atol=1e-5)
