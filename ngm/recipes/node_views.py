@@ -273,7 +273,7 @@ class NodeViews:
         """Whether a view has few columns, of which a class may be a ring, or the middle: no direction tells it."""
         return bool(self.features[view].shape[1] <= FEW_COLUMNS)
 
-    def with_curves(self, view: str, rows: Features) -> Features:
+    def with_kernel_features(self, view: str, rows: Features) -> Features:
         """Rows made from a view for a linear model: as they are, with a kernel beside them where it has few columns."""
         if not self.narrow(view):
             return rows

@@ -70,7 +70,7 @@ def _without_graph(views: NodeViews, view: str, targets: Targets, labeled: Mask)
     own = linear_proba(views.features[view], targets, labeled, nodes=views.nodes)
     yield Prediction(view, f"linear model of {view}", own, None, prior=2, prior_alone=9)
     if views.whole:
-        yield from _of_rows(views, view, None, own, targets, labeled)
+        yield from _of_rows(views, view, None, views.features[view], own, targets, labeled)
 
 
 def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
@@ -79,16 +79,17 @@ def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> It
     spread = spread_labels(graph, targets, labeled, nodes=views.nodes)
     yield Prediction(f"spreading{number}", "labels spread over the edges", spread, i)
     for view in views.features:
-        around = linear_proba(views.with_curves(view, views.neighborhood(view, i)), targets, labeled, nodes=views.nodes)
+        rows = views.with_kernel_features(view, views.neighborhood(view, i))
+        around = linear_proba(rows, targets, labeled, nodes=views.nodes)
         means = f"{view} averaged over random walks"
         yield Prediction(f"{view} around{number}", f"linear model of {means}", around, i)
         if views.whole:
-            yield from _of_rows(views, view, i, around, targets, labeled)
+            yield from _of_rows(views, view, i, rows, around, targets, labeled)
         smoothed, alike = f"{view} around smoothed{number}", views.alike(view, i)
         over = "the graph" if alike is None else "nodes with alike neighbourhoods"
         words = f"linear model of {means}; its predictions averaged over {over}"
         yield Prediction(smoothed, words, (alike or graph).smoothed(around), i, prior=2)
-        hops = linear_proba(views.with_curves(view, views.hops(view, i)), targets, labeled, nodes=views.nodes)
+        hops = linear_proba(views.with_kernel_features(view, views.hops(view, i)), targets, labeled, nodes=views.nodes)
         words = f"linear model of {view} beside its means one and two hops away"
         yield Prediction(f"{view} by hops{number}", words, hops, i)
         words = f"{words}; its predictions averaged over the graph"
@@ -96,7 +97,7 @@ def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> It
 
 
 def _of_rows(
-    views: NodeViews, view: str, i: int | None, proba: Floats, targets: Targets, labeled: Mask
+    views: NodeViews, view: str, i: int | None, rows: Features, proba: Floats, targets: Targets, labeled: Mask
 ) -> Iterator[Prediction]:
     """Teachers of the bare rows of a view, or of its means over the neighbourhoods in graph i.
 
@@ -104,19 +105,19 @@ def _of_rows(
         views: Of the nodes.
         view: Name.
         i: Number of the graph, or None.
-        proba: (n, C) of a linear model of the same rows.
+        rows: (n, d) of the nodes, for a linear model.
+        proba: (n, C) of a linear model of them.
         targets: Labels.
         labeled: (n,) mask of those that may be learned from.
     """
     number = "" if i is None or len(views.operators) == 1 else f" {i}"
     name, means = (view, view) if i is None else (f"{view} around", f"{view} averaged over random walks")
-    rows = views.features[view] if i is None else views.with_curves(view, views.neighborhood(view, i))
     if not targets.multilabel:
         found, words = self_trained(rows, proba, targets, labeled), f"linear model of {means}; learns from itself, too"
         yield Prediction(f"{name} self-trained{number}", words, found, i)
     components = views.components(view, i)
     found, words = (
-        linear_proba(components if i is None else views.with_curves(view, components), targets, labeled),
+        linear_proba(components if i is None else views.with_kernel_features(view, components), targets, labeled),
         f"linear model of a few components of {means}",
     )
     yield Prediction(f"{name} components{number}", words, found, i, prior=1 if i is None else 2)
@@ -142,14 +143,14 @@ def relearn(
     """
     number = ["" if len(views.operators) == 1 else f" {i}" for i in range(len(views.operators))]
     for view in views.features:
-        own = views.with_curves(view, views.features[view])
+        own = views.with_kernel_features(view, views.features[view])
         yield _relearned(view, view, own, proba, targets, labeled, None, weight_alone)
         for i, weight in enumerate(weight_of_graphs):
             for name, words, rows in (
                 (f"{view} around", f"{view} averaged over random walks", views.neighborhood(view, i)),
                 (f"{view} by hops", f"{view} beside its means one and two hops away", views.hops(view, i)),
             ):
-                curved = views.with_curves(view, rows)
+                curved = views.with_kernel_features(view, rows)
                 yield _relearned(f"{name}{number[i]}", words, curved, proba, targets, labeled, i, weight / 2)
 
 
