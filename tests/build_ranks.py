@@ -8,13 +8,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ngm.build import Neighbors, approximate, exact, nearest_neighbors, sparse
+from ngm.build import Neighbors, all_pairs, approximate, cells, exact, nearest_neighbors, sparse
+from ngm.build.space import make_space
 from ngm.distributed import process_group
 
 N, K = 900, 4
 RNG = np.random.default_rng(0)
 X = (RNG.normal(size=(12, 8))[RNG.integers(12, size=N)] * 2 + RNG.normal(size=(N, 8))).astype(np.float32)
-CASES = ("cosine", "euclidean", "approximate", "few", "sparse")
+CASES = ("cosine", "euclidean", "pairs cosine", "pairs euclidean", "approximate", "few", "sparse")
+SIZES = (
+    (exact, "_STRIP_ROWS", 64),
+    (sparse, "_CHUNK_ROWS", 64),
+    (all_pairs, "_BLOCK_ROWS", 64),
+    (cells, "CELL_SIZE", 32),
+    (approximate, "_CHUNK_CELLS", 4),
+    (approximate, "_JOIN_CHUNK_ROWS", 32),
+)
 
 
 def search(case: str, over_ranks: bool) -> Neighbors:
@@ -24,14 +33,17 @@ def search(case: str, over_ranks: bool) -> Neighbors:
         return sparse.sparse_neighbors(sp.csr_array(entries), K, over_ranks=over_ranks)
     if case == "approximate":
         return nearest_neighbors(X, K, search="approximate", recall=0.999, over_ranks=over_ranks)
+    if case.startswith("pairs"):
+        space = make_space(X, K, case.removeprefix("pairs "))  # type: ignore[arg-type]
+        return Neighbors(*all_pairs.all_pairs_neighbors(space, K, over_ranks=over_ranks), space.metric, "exact", 1.0, 0)
     rows = X[:3] if case == "few" else X
     return nearest_neighbors(rows, min(K, len(rows) - 1), "cosine" if case == "few" else case, over_ranks=over_ranks)  # type: ignore[arg-type]
 
 
 def run(folder: Path) -> None:
     """Every way, in chunks of few rows, by the ranks of a group together."""
-    exact._STRIP_ROWS = sparse._CHUNK_ROWS = 64
-    approximate._CHUNK_ROWS, approximate._JOIN_CHUNK_ROWS, approximate._CELL_SIZE = 128, 32, 32
+    for module, name, rows in SIZES:
+        setattr(module, name, rows)
     found: dict[str, NDArray[np.generic]] = {}
     with process_group() as (rank, world):
         for case in CASES:

@@ -1,49 +1,38 @@
 """Approximate search: each row against the cells of rows around it, then against the neighbors of its neighbors.
 
-The rows are halved again and again, each time across the direction in which two means of a sample differ, into cells of
-equal size. A row looks into the cells whose centres are nearest to it; the rows that look into one cell do so together,
-in one matrix product. How many cells is read off a sample of rows whose true neighbors are known. Last, each row looks
-at the neighbors of its neighbors and of the rows that chose it, which finds most of what the cells missed.
+A row looks into the cells whose centres are nearest to it; those that look into one cell do so together, in one matrix
+product. How many cells is read off a sample of rows whose true neighbors are known. Then each row looks at the
+neighbors of its neighbors and of the rows that chose it, which finds most of what the cells missed. Where the sample
+says that this is too little, rows look into as many further cells.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ngm.build.exact import Step, exact_neighbors, fast_dtypes
-from ngm.build.ranking import CHUNK, GROUP, Keys, best_chunks, make_keys, measure, nearest
-from ngm.build.row_shares import gather_shares, share_of
+from ngm.build.cells import Cells, cell_order, make_cells
+from ngm.build.exact import exact_neighbors
+from ngm.build.neighbor_lists import NeighborLists, Rows, Step, empty_lists, nearest_in_lists, thread_map
+from ngm.build.ranking import nearest
+from ngm.build.row_shares import share_of
 from ngm.build.space import SearchSpace
-from ngm.distributed import from_first
+from ngm.distributed import from_first, gather_rows
 
-_CELL_SIZE = 256  # rows in a cell, at most
-_SPLIT_SAMPLE = 1024  # rows of a part that decide how it is halved
 _MIN_LIST = 12  # neighbors kept per row while searching; more where k is larger
-_NUM_EXPANDED = 8  # of these, and of the rows that chose a row, so many are asked for their neighbors
-_MISS_FACTOR = 3.0  # the cells may miss so many times what the search may miss in the end
-_MAX_ROUNDS = 2  # joins, at most
-_CHUNK_ROWS = 8_192  # rows that look into cells together
-_JOIN_CHUNK_ROWS = 512  # rows that look at the neighbors of their neighbors together
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Rows in cells of equal size.
-
-    Attributes:
-        rows: (c, w) rows of each cell, -1 at the end of one that is short.
-        cell_of: (n,) the cell of each row.
-        center: (c, D) what a query is multiplied with to see how near a cell is.
-    """
-
-    rows: Tensor
-    cell_of: Tensor
-    center: Tensor
+_MARGIN = 4  # beyond k
+_NUM_EXPANDED = 12  # of these, and of the rows that chose a row, so many are asked for their neighbors
+_MISS_FACTOR = 4.0  # the cells may miss so many times what the search may miss in the end
+_MAX_ROUNDS = 3  # joins, at most, before further cells are looked into
+_MIN_CANDIDATES = 2_048  # cells that the rows of a cell choose from, at least: with a quarter, neighbors are missed
+_CANDIDATE_FACTOR = 8  # as many times as they choose
+_CHUNK_CELLS = 64  # cells whose rows look into others together
+_JOIN_CHUNK_ROWS = 4_096  # rows that look at the neighbors of their neighbors together
 
 
 def approximate_neighbors(
@@ -69,28 +58,36 @@ def approximate_neighbors(
     Returns:
         (similarity, neighbor, recall): (n, k) each, best first, and the share that was found.
     """
-    list_size = min(max(_MIN_LIST, k + 2), len(space) - 1)
-    step = _progress_counter(on_step, (1 + _MAX_ROUNDS) * len(space))
-    true_similarity, neighbor = exact_neighbors(space, sample, k, over_ranks=over_ranks)
-    cells = make_cells(space, generator)
-    probes = _num_probes(space, cells, sample, neighbor, 1 - _MISS_FACTOR * (1 - recall), list_size)
-    dtype = torch.bfloat16 if torch.bfloat16 in fast_dtypes(space) else torch.float32
-    keys = make_keys(space, cells.rows.view(-1), cells.rows.shape[1], dtype)
-    order = cells.rows[cells.rows >= 0]
+    n = len(space)
+    step = _progress_counter(on_step, (1 + _MAX_ROUNDS) * n)
+    true_similarity, true_neighbor = exact_neighbors(space, sample, k, over_ranks=over_ranks)
+    order, starts = cell_order(space, generator)
     if over_ranks:
-        order = from_first(order)  # other processors may round otherwise
-    similarity, neighbor = _search_chunks(
-        order, _CHUNK_ROWS, list_size, step, lambda r: _search_cells(keys, cells, r, probes, list_size), over_ranks
-    )
-    for _ in range(_MAX_ROUNDS):
-        if recall_of(similarity[sample, :k], true_similarity) >= recall:
+        order = from_first(torch.from_numpy(order)).numpy()  # other processors may round otherwise
+    cells = make_cells(space, order, starts)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    lists = empty_lists(n, min(max(_MIN_LIST, k + _MARGIN), n - 1))
+
+    def is_enough() -> bool:
+        neighbor = torch.from_numpy(order[lists.neighbor[place[sample]]])
+        similarity, _ = nearest(space, sample, neighbor, space.key[neighbor], k)
+        return recall_of(similarity, true_similarity) >= recall
+
+    coverage = 1 - _MISS_FACTOR * (1 - recall)
+    probes = num_probes(cells, place[sample], place[true_neighbor], coverage, lists.neighbor.shape[1])
+    while True:
+        search = partial(_search_cells, cells, probes, lists)
+        _search_shares(starts, _CHUNK_CELLS, search, lists, step, over_ranks)
+        for _ in range(_MAX_ROUNDS):
+            if is_enough():
+                break
+            lists = join(cells, lists, step, over_ranks)
+        if probes == len(cells) or is_enough():
             break
-        similarity, neighbor = join(space, neighbor, order, step, over_ranks)
-    similarity, neighbor = similarity[:, :k].contiguous(), neighbor[:, :k].contiguous()
-    incomplete = (neighbor < 0).any(dim=1).nonzero()[:, 0]
-    if len(incomplete):
-        similarity[incomplete], neighbor[incomplete] = exact_neighbors(space, incomplete, k, over_ranks=over_ranks)
-    step((1 + _MAX_ROUNDS) * len(space))
+        probes = min(2 * probes, len(cells))
+    similarity, neighbor = nearest_in_lists(space, lists, order, k, over_ranks)
+    step((1 + _MAX_ROUNDS) * n)
     return similarity, neighbor, recall_of(similarity[sample], true_similarity)
 
 
@@ -113,139 +110,107 @@ def recall_of(similarity: Tensor, true_similarity: Tensor) -> float:
     return float((similarity >= threshold - 1e-5 * threshold.abs()).float().mean())
 
 
-def make_cells(space: SearchSpace, generator: torch.Generator) -> Cells:
-    """Halves the rows until no part has more than `_CELL_SIZE`."""
-    groups = [torch.arange(len(space))]
-    while len(groups[0]) > _CELL_SIZE:
-        groups = [half_norm for group in groups for half_norm in _split(space.vectors, group, generator)]
-    width = -(-len(groups[0]) // CHUNK) * CHUNK  # of two halves the first is not the smaller
-    rows = torch.full((len(groups), width), -1)
-    cell_of = torch.empty(len(space), dtype=torch.int64)
-    center = torch.empty(len(groups), space.vectors.shape[1])
-    for i, group in enumerate(groups):
-        rows[i, : len(group)] = group
-        cell_of[group] = i
-        center[i] = space.vectors[group].mean(dim=0)
-    if space.metric == "cosine":
-        center = torch.nn.functional.normalize(center, dim=1)
-    if space.metric == "euclidean":
-        half_norm = center.square().sum(dim=1, keepdim=True) / 2
-        center = torch.cat([center, -half_norm, torch.ones_like(half_norm)], dim=1)
-    return Cells(rows, cell_of, center)
-
-
-def _split(vectors: Tensor, group: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Two parts of equal size, split across the direction between the means of the two."""
-    sample = vectors[group[torch.randint(len(group), (_SPLIT_SAMPLE,), generator=generator)]]
-    direction = sample[0] - sample[1]
-    for _ in range(4):
-        order = (sample @ direction).argsort(descending=True)
-        direction = sample[order[: _SPLIT_SAMPLE // 2]].mean(dim=0) - sample[order[_SPLIT_SAMPLE // 2 :]].mean(dim=0)
-    order = (vectors.index_select(0, group) @ direction).argsort(descending=True)
-    num_first = (len(group) + 1) // 2
-    return group[order[:num_first]], group[order[num_first:]]
-
-
-def _num_probes(
-    space: SearchSpace, cells: Cells, sample: Tensor, true_neighbor: Tensor, coverage: float, list_size: int
+def num_probes(
+    cells: Cells, sample: NDArray[np.int64], true_neighbor: NDArray[np.int64], coverage: float, list_size: int
 ) -> int:
-    """Cells to search per row for this share of the true neighbors and `list_size` others, in whole groups."""
-    similarity = space.query[sample] @ cells.center.t()
-    nearest_cells = similarity.argsort(dim=1, descending=True)  # (s, c)
-    rank = torch.empty_like(nearest_cells)
-    rank.scatter_(1, nearest_cells, torch.arange(nearest_cells.shape[1]).expand_as(nearest_cells))
-    needed = rank.gather(1, cells.cell_of[true_neighbor]).reshape(-1).float().quantile(min(max(coverage, 0.5), 1.0))
-    min_cell_size = int((cells.rows >= 0).sum(dim=1).min())
-    num_probes = max(int(needed) + 1, -(-(list_size + 1) // min_cell_size))  # the row itself is in one of them
-    return min(-(-num_probes // GROUP) * GROUP, len(cells.rows))
+    """Cells to search per row for this share of the true neighbors and `list_size` others.
+
+    Args:
+        cells: All rows.
+        sample: (s,) places of some.
+        true_neighbor: (s, k) places of their neighbors.
+        coverage: Share of the latter.
+        list_size: Neighbors that a row should see at least.
+    """
+    nearest_cells = np.argsort(-(cells.query[sample] @ cells.center.T), axis=1)  # (s, c)
+    rank = np.empty_like(nearest_cells)
+    np.put_along_axis(rank, nearest_cells, np.arange(len(cells))[None], axis=1)
+    cell_of = np.searchsorted(cells.starts, true_neighbor, side="right") - 1
+    needed = np.quantile(np.take_along_axis(rank, cell_of, axis=1), min(max(coverage, 0.5), 1.0))
+    min_cell_size = int((cells.starts[1:] - cells.starts[:-1]).min())
+    return min(max(int(needed) + 1, -(-(list_size + 1) // min_cell_size)), len(cells))  # the row itself is in one
 
 
-def _search_cells(keys: Keys, cells: Cells, rows: Tensor, probes: int, list_size: int) -> tuple[Tensor, Tensor]:
-    """(similarity, neighbor) of rows, each (r, list_size), from the `probes` cells nearest to each."""
-    width = cells.rows.shape[1]
-    nearest_cells = (keys.space.query[rows] @ cells.center.t()).topk(probes, dim=1).indices  # (r, probes)
-    cell, order = nearest_cells.view(-1).sort(stable=True)  # pairs of a row and a cell, by cell
-    query_rows = rows[order // probes]
-    count = torch.bincount(cell, minlength=len(cells.rows))
-    maxima = torch.empty(len(order), width // CHUNK, dtype=keys.ranks)
-    buffer = keys.buffer(int(count.max()) * width)
-    stop = 0
-    for i, pairs in enumerate(count.tolist()):
-        start, stop = stop, stop + pairs
-        if pairs:
-            query = keys.query.index_select(0, query_rows[start:stop])
-            keys.maxima(query, i * width, (i + 1) * width, maxima[start:stop], buffer)
-    inverse = torch.empty_like(order)
-    inverse[order] = torch.arange(len(order))
-    _, best_chunk = best_chunks(maxima.index_select(0, inverse).view(len(rows), -1), list_size + 2)
-    chunks = width // CHUNK
-    return measure(keys, rows, nearest_cells.gather(1, best_chunk // chunks) * chunks + best_chunk % chunks, list_size)
+def _search_cells(cells: Cells, probes: int, lists: NeighborLists, first: int, stop: int) -> None:
+    """The rows of cells `first` to `stop` look into the `probes` cells nearest to each."""
+    from ngm.build.list_loops import add_rows, group_by_cell
+
+    starts = cells.starts
+    chosen = np.concatenate([_nearest_cells(cells, cell, probes) for cell in range(first, stop)])  # (r, probes)
+    offsets, rows = group_by_cell(chosen, starts[first], len(cells))
+    middle = (first + stop) / 2
+    looked_into = np.flatnonzero(np.diff(offsets))
+    for cell in looked_into[np.argsort(np.abs(looked_into - middle), kind="stable")].tolist():  # likely near ones first
+        looking = rows[offsets[cell] : offsets[cell + 1]]
+        products = cells.query[looking] @ cells.key[starts[cell] : starts[cell + 1]].T
+        add_rows(products, looking, starts[cell], lists)
 
 
-def reverse_neighbors(neighbor: Tensor, max_rows: int) -> Tensor:
-    """(n, max_rows) the rows that chose each row, those first that rank it highest; -1 where fewer did."""
-    n, k = neighbor.shape
-    rank = torch.arange(k).expand(n, k).reshape(-1)
-    order = (neighbor.reshape(-1) * k + rank).argsort(stable=True)
-    target = neighbor.reshape(-1)[order]
-    position = torch.arange(len(target)) - torch.searchsorted(target, target)
-    selected = (position < max_rows) & (target >= 0)
-    result = torch.full((n, max_rows), -1)
-    result[target[selected], position[selected]] = order[selected] // k
-    return result
+def _nearest_cells(cells: Cells, cell: int, probes: int) -> Rows:
+    """(r, probes) the cells nearest to each row of a cell, among those nearest to their mean."""
+    from ngm.build.list_loops import best_columns
+
+    count = min(max(_MIN_CANDIDATES, _CANDIDATE_FACTOR * probes), len(cells))
+    similarity = cells.center @ cells.mean_query[cell]
+    candidates = np.argpartition(-similarity, count - 1)[:count].astype(np.int32)
+    products = cells.query[cells.starts[cell] : cells.starts[cell + 1]] @ cells.center[candidates].T
+    found: Rows = candidates[best_columns(products, probes)]
+    return found
 
 
-def join(
-    space: SearchSpace, neighbor: Tensor, order: Tensor, step: Callable[[int], None], over_ranks: bool = False
-) -> tuple[Tensor, Tensor]:
+def join(cells: Cells, lists: NeighborLists, step: Callable[[int], None], over_ranks: bool = False) -> NeighborLists:
     """Looks at the neighbors of each row, the rows that chose it, and the neighbors of both.
 
     Args:
-        space: The vectors.
-        neighbor: (n, list_size) rows found so far, best first.
-        order: (n,) all rows, near ones together, so that memory is read in few places.
+        cells: All rows.
+        lists: What each has found so far.
         step: Called with the number of rows done.
         over_ranks: As for `approximate_neighbors`.
 
     Returns:
-        (similarity, neighbor), each (n, list_size), best first.
+        The lists with what is better.
     """
-    list_size = neighbor.shape[1]
-    num_expanded = min(_NUM_EXPANDED, list_size)
-    expanded = neighbor[:, :num_expanded].contiguous()
-    lists = torch.cat([expanded, reverse_neighbors(neighbor, _NUM_EXPANDED)], dim=1)  # (n, a)
+    from ngm.build.list_loops import join_rows, reverse_lists
 
-    def search(rows: Tensor) -> tuple[Tensor, Tensor]:
-        sources = lists.index_select(0, rows)
-        second_hop = expanded.index_select(0, sources.clamp(min=0).view(-1)).view(len(rows), -1, num_expanded)
-        second_hop.masked_fill_((sources < 0)[:, :, None], -1)
-        candidates = torch.cat(
-            [neighbor.index_select(0, rows), sources[:, num_expanded:], second_hop.view(len(rows), -1)], dim=1
-        )
-        # (r, c); torch takes several times as long
-        distinct = torch.from_numpy(np.sort(candidates.numpy(), axis=1))
-        distinct[:, 1:] = torch.where(distinct[:, 1:] == distinct[:, :-1], -1, distinct[:, 1:])
-        vectors = space.key.index_select(0, distinct.clamp(min=0).view(-1)).view(*distinct.shape, -1)
-        return nearest(space, rows, distinct, vectors, list_size)
+    chose, better = reverse_lists(lists.neighbor, _NUM_EXPANDED), lists.stale_copy()
 
-    return _search_chunks(order, _JOIN_CHUNK_ROWS, list_size, step, search, over_ranks)
+    def search(start: int, stop: int) -> None:
+        join_rows(cells.query, cells.key, lists, chose, start, stop, better)
+
+    _search_shares(np.arange(len(chose) + 1), _JOIN_CHUNK_ROWS, search, better, step, over_ranks)
+    return better
 
 
-def _search_chunks(
-    order: Tensor,
-    chunk_size: int,
-    list_size: int,
+def _search_shares(
+    starts: NDArray[np.int64],
+    chunk: int,
+    search: Callable[[int, int], None],
+    lists: NeighborLists,
     step: Callable[[int], None],
-    search: Callable[[Tensor], tuple[Tensor, Tensor]],
     over_ranks: bool,
-) -> tuple[Tensor, Tensor]:
-    """Does a job for all rows, some at a time; (similarity, neighbor), each (n, list_size)."""
-    similarity, neighbor = torch.empty(len(order), list_size), torch.empty(len(order), list_size, dtype=torch.int64)
-    own = share_of(order, chunk_size) if over_ranks else order
-    for rows in torch.split(own, chunk_size):
-        if len(rows):
-            similarity[rows], neighbor[rows] = search(rows)
-        step(len(rows) * len(order) // max(len(own), 1))
+) -> None:
+    """Brings the lists of all rows up to date, some at a time, in threads.
+
+    Args:
+        starts: (u + 1,) first row of each of u units of rows, and the end.
+        chunk: Units that are searched together.
+        search: Called with the first unit and the one behind the last.
+        lists: Which `search` writes to.
+        step: Called with the number of rows done.
+        over_ranks: Whether each process searches its share of the units, and gets the lists of all.
+    """
+    units = torch.arange(len(starts) - 1)
+    own = share_of(units, chunk) if over_ranks else units
+    bounds = [(int(part[0]), int(part[-1]) + 1) for part in torch.split(own, chunk) if len(part)]
+
+    def searched_rows(of_units: tuple[int, int]) -> int:
+        search(*of_units)
+        return int(starts[of_units[1]] - starts[of_units[0]])
+
+    with thread_map() as in_threads:
+        for rows_done in in_threads(searched_rows, bounds):
+            step(rows_done * len(units) // len(own))
     if over_ranks:
-        similarity[order], neighbor[order] = gather_shares(similarity[own], neighbor[own])
-    return similarity, neighbor
+        rows = slice(starts[bounds[0][0]], starts[bounds[-1][1]]) if bounds else slice(0)
+        for part in lists:
+            part[:] = gather_rows(torch.from_numpy(part[rows])).numpy()

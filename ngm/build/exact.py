@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from ngm._processor import multiplies
+from ngm.build.neighbor_lists import Step
 from ngm.build.ranking import CHUNK, GROUP, MARGIN, MARGIN_INT8, Keys, best_chunks, make_keys, measure
 from ngm.build.row_shares import gather_shares, share_of
 from ngm.build.space import SearchSpace
 
-Step = Callable[[int, int], None]
 _BLOCK_ROWS = 1024  # rows to be found that are multiplied together: the products stay in the cache
 _STRIP_ROWS = 512  # rows that look together
 _MAX_PRODUCTS = 256_000_000  # products, a quarter of which are kept as maxima together

@@ -6,7 +6,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ngm.build.exact import Step
+from ngm.build.neighbor_lists import Step
 from ngm.build.neighbors import Neighbors, nearest_neighbors
 from ngm.build.weights import FLOOR, Join, check_edge_options, edge_weights, limit_degree, mutual
 from ngm.choices import Metric, Search, Weight

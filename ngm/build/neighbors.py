@@ -10,12 +10,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ngm._arguments import real_number, whole_number
+from ngm.build.all_pairs import all_pairs_neighbors
 from ngm.build.approximate import approximate_neighbors
-from ngm.build.exact import Step, exact_neighbors
-from ngm.build.space import make_space
+from ngm.build.exact import exact_neighbors, fast_dtypes
+from ngm.build.neighbor_lists import Step
+from ngm.build.space import SearchSpace, make_space
 from ngm.choices import Metric, Search
 
-EXACT_UP_TO = 100_000  # rows; where the two take about as long, see docs/architecture.md
+EXACT_UP_TO = 50_000  # rows; above, the approximate search takes less than half the time, see docs/architecture.md
+_ALL_PAIRS_FROM = 4_000  # rows; fewer are found before loops are compiled
 _SAMPLE = 500  # rows on which recall is estimated
 
 
@@ -74,9 +77,16 @@ def nearest_neighbors(
     seed = whole_number("seed", seed)
     space = make_space(x, k, metric)
     if search == "exact" or (search == "auto" and len(space) <= EXACT_UP_TO):
-        similarity, neighbor = exact_neighbors(space, torch.arange(len(space)), k, on_step, over_ranks=over_ranks)
+        similarity, neighbor = _exact(space, k, on_step, over_ranks)
         return Neighbors(similarity, neighbor, metric, "exact", 1.0, 0)
     generator = torch.Generator().manual_seed(seed)
     sample = torch.randperm(len(space), generator=generator)[:_SAMPLE]
     similarity, neighbor, found_recall = approximate_neighbors(space, k, sample, recall, generator, on_step, over_ranks)
     return Neighbors(similarity, neighbor, metric, "approximate", found_recall, len(sample))
+
+
+def _exact(space: SearchSpace, k: int, on_step: Step | None, over_ranks: bool) -> tuple[Tensor, Tensor]:
+    """Each product once where this processor computes them in float32; else all of them, in fewer digits."""
+    if len(space) >= _ALL_PAIRS_FROM and fast_dtypes(space) == [torch.float32]:
+        return all_pairs_neighbors(space, k, on_step, over_ranks)
+    return exact_neighbors(space, torch.arange(len(space)), k, on_step, over_ranks=over_ranks)

@@ -8,8 +8,8 @@ import torch
 from sparse_dot_topn import sp_matmul_topn
 from torch import Tensor
 
-from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
+from ngm.build.neighbor_lists import Step
 from ngm.build.neighbors import Neighbors
 from ngm.build.row_shares import gather_shares, share_of
 from ngm.build.space import check_k, check_real

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm._arguments import flag, whole_number
-from ngm.build.exact import Step
 from ngm.build.knn import neighbor_graph
+from ngm.build.neighbor_lists import Step
 from ngm.build.neighbors import nearest_neighbors
 from ngm.build.sparse import sparse_neighbors
 from ngm.build.weights import Join, check_edge_options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from torch import Tensor
 
-from ngm.build import approximate, exact, nearest_neighbors, neighbors
+from ngm.build import all_pairs, approximate, cells, exact, nearest_neighbors, neighbors
+from ngm.build.list_loops import add_block, add_rows, best_columns, group_by_cell, merge, reverse_lists
+from ngm.build.neighbor_lists import NeighborLists, empty_lists
 from ngm.build.ranking import CHUNK, best_chunks, make_keys
 from ngm.build.space import Metric, SearchSpace, make_space
 
@@ -160,7 +163,7 @@ def test_the_size_of_blocks_and_strips_changes_nothing(
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_reported_recall_is_that_of_all_rows(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
-    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
     x = clustered(4000)
     found = nearest_neighbors(x, 5, metric, search="approximate", recall=0.8)
     true = nearest_neighbors(x, 5, metric, search="exact").neighbor
@@ -172,7 +175,7 @@ def test_the_reported_recall_is_that_of_all_rows(metric: Metric, monkeypatch: py
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_an_approximate_search_reaches_its_recall(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
     for recall in (0.9, 0.98):
         assert nearest_neighbors(clustered(4000), 5, metric, search="approximate", recall=recall).recall >= recall
 
@@ -202,7 +205,7 @@ def test_an_approximate_search_of_few_rows_finds_all(rows: int, k: int) -> None:
 def test_an_approximate_search_looks_into_enough_cells_for_k(
     metric: Metric, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
     searched: list[int] = []
 
     def noted(space: SearchSpace, rows: Tensor, k: int, over_ranks: bool) -> tuple[Tensor, Tensor]:
@@ -219,13 +222,11 @@ def test_an_approximate_search_looks_into_enough_cells_for_k(
 def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
     kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
-    monkeypatch.setattr(approximate, "GROUP", 1)
-    space, rows = make_space(clustered(400), 1), torch.arange(400)
-    cells = approximate.make_cells(space, torch.Generator().manual_seed(0))  # 32, of 12 or 13 rows
-    true = exact.exact_neighbors(space, rows, 1)[1]
-    probes = approximate._num_probes(space, cells, rows, true, 0.5, kept)
-    assert probes * 12 > kept or probes == len(cells.rows)
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
+    made = cells_of(clustered(400))  # 32, of 12 or 13 rows
+    rows = np.arange(400)
+    probes = approximate.num_probes(made, rows, rows[:, None], 0.5, kept)  # each row is in its own cell
+    assert probes * 12 > kept or probes == len(made)
     assert probes <= kept // 12 + 1
 
 
@@ -246,38 +247,192 @@ def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pyte
     assert 900 < sample.float().mean() < 1100
 
 
-def test_the_cells_hold_every_row_once_and_are_of_one_size() -> None:
-    cells = approximate.make_cells(make_space(clustered(3001), 1), torch.Generator().manual_seed(0))
-    rows = cells.rows[cells.rows >= 0]
-    assert rows.sort().values.tolist() == list(range(3001))
-    sizes = (cells.rows >= 0).sum(dim=1)
-    assert int(sizes.max() - sizes.min()) <= 1
-    for cell, members in enumerate(cells.rows):
-        assert (cells.cell_of[members[members >= 0]] == cell).all()
+def cells_of(x: Floats, metric: Metric = "cosine", seed: int = 0) -> cells.Cells:
+    space = make_space(x, 1, metric)
+    return cells.make_cells(space, *cells.cell_order(space, torch.Generator().manual_seed(seed)))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_cells_hold_every_row_once_and_are_of_one_size(metric: Metric) -> None:
+    x = clustered(3001)
+    made, space = cells_of(x, metric), make_space(x, 1, metric)
+    assert sorted(made.order.tolist()) == list(range(3001))
+    sizes = np.diff(made.starts)
+    assert sizes.max() <= cells.CELL_SIZE
+    assert sizes.max() - sizes.min() <= 1
+    np.testing.assert_array_equal(made.query, space.query.numpy()[made.order])
+    np.testing.assert_array_equal(made.key, space.key.numpy()[made.order])
+    for cell in range(len(made)):
+        rows = made.order[made.starts[cell] : made.starts[cell + 1]]
+        center = space.vectors.numpy()[rows].mean(axis=0)
+        if metric == "cosine":
+            center /= np.linalg.norm(center)
+        np.testing.assert_allclose(made.center[cell, : len(center)], center, atol=1e-5)
+
+
+def test_cells_are_of_rows_that_are_near_each_other() -> None:
+    x = clustered(3000)
+    made = cells_of(x, "euclidean")
+    within = [x[made.order[a:b]].var(axis=0).sum() for a, b in pairwise(made.starts)]
+    assert np.mean(within) < 0.7 * x.var(axis=0).sum()
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
+    monkeypatch.setattr(approximate, "_CHUNK_CELLS", 8)
+    monkeypatch.setattr(all_pairs, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(all_pairs, "_GROUP_BLOCKS", 2)
+    x = clustered(2000)
+    x[1000:] = x[:1000]  # of rows that are equally near, one must be preferred
+    for search in (
+        lambda: all_pairs.all_pairs_neighbors(make_space(x, 5), 5),
+        lambda: approximate.approximate_neighbors(
+            make_space(x, 5), 5, torch.arange(100), 0.9, torch.Generator().manual_seed(0)
+        ),
+    ):
+        found = []
+        for num_threads in (1, 4):
+            monkeypatch.setattr(torch, "get_num_threads", lambda num_threads=num_threads: num_threads)
+            found.append(search())
+        assert all(torch.equal(one, other) for one, other in zip(found[0][:2], found[1][:2], strict=True))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("rows", "k"), [(2, 1), (9, 8), (64, 3), (330, 4), (330, 60)])
+def test_all_pairs_are_those_of_a_full_sort(metric: Metric, rows: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(all_pairs, "_BLOCK_ROWS", 64)
+    monkeypatch.setattr(all_pairs, "_GROUP_BLOCKS", 2)
+    x = clustered(rows)
+    expected = nearest_by_sorting(x, k, metric)
+    similarity, neighbor = all_pairs.all_pairs_neighbors(make_space(x, k, metric), k)
+    np.testing.assert_array_equal(neighbor, expected[1])
+    np.testing.assert_allclose(similarity, expected[0], rtol=1e-4, atol=1e-5)
+
+
+def test_many_rows_in_float32_are_searched_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[int] = []
+
+    def noted(space: SearchSpace, k: int, *others: object) -> tuple[Tensor, Tensor]:
+        called.append(len(space))
+        return exact.exact_neighbors(space, torch.arange(len(space)), k)
+
+    monkeypatch.setattr(neighbors, "all_pairs_neighbors", noted)
+    monkeypatch.setattr(neighbors, "_ALL_PAIRS_FROM", 300)
+    for dtypes in ([torch.float32], [torch.bfloat16, torch.float32]):
+        monkeypatch.setattr(neighbors, "fast_dtypes", lambda space, dtypes=dtypes: dtypes)
+        for rows in (299, 300, 301):
+            nearest_neighbors(clustered(rows), 2, search="exact")
+    assert called == [300, 301]
+
+
+def sorted_lists(products: Floats, length: int) -> tuple[Floats, NDArray[np.int64]]:
+    """The best of each row, the lower column first of equal ones."""
+    order = np.argsort(-products, axis=1, kind="stable")[:, :length]
+    return np.take_along_axis(products, order, axis=1), order
+
+
+def test_blocks_of_products_in_any_order_give_the_best_of_each_row() -> None:
+    rng = np.random.default_rng(0)
+    half = rng.integers(30, size=(200, 200)).astype(np.float32)  # many are equal
+    products = half + half.T
+    expected = sorted_lists(np.where(np.eye(200, dtype=bool), -np.inf, products), 7)
+    starts = [(i, j) for i in range(0, 200, 70) for j in range(i, 200, 70)]
+    for _ in range(3):
+        lists, limits = empty_lists(200, 7), np.full(200, -np.inf, dtype=np.float32)
+        for i, j in rng.permutation(starts):
+            add_block(products[i : i + 70, j : j + 70].copy(), i, j, lists, limits)
+        np.testing.assert_array_equal(lists.similarity, expected[0])
+        np.testing.assert_array_equal(lists.neighbor, expected[1])
+        np.testing.assert_array_equal(limits, lists.similarity[:, -1])
+
+
+def test_products_of_some_rows_go_to_their_lists_once() -> None:
+    rng = np.random.default_rng(0)
+    products = rng.integers(50, size=(20, 300)).astype(np.float32)
+    rows = rng.permutation(300)[:20].astype(np.int32)
+    lists = empty_lists(300, 9)
+    for start in (0, 100, 200, 100):  # one of them again
+        add_rows(products[:, start : start + 100].copy(), rows, start, lists)
+    products[np.arange(20), rows] = -np.inf
+    expected = sorted_lists(products, 9)
+    np.testing.assert_array_equal(lists.similarity[rows], expected[0])
+    np.testing.assert_array_equal(lists.neighbor[rows], expected[1])
+    assert (np.delete(lists.neighbor, rows, axis=0) == -1).all()
+
+
+def test_merged_lists_are_the_best_of_both() -> None:
+    products = np.random.default_rng(0).integers(20, size=(10, 60)).astype(np.float32)
+    rows, whole = np.arange(100, 110, dtype=np.int32), empty_lists(110, 5)
+    add_rows(products, rows, 0, whole)
+    parts = [empty_lists(110, 5), empty_lists(110, 5)]
+    for lists, start in zip(parts, (30, 0), strict=True):
+        add_rows(products[:, start : start + 30].copy(), rows, start, lists)
+    merge(*parts)
+    np.testing.assert_array_equal(parts[0].neighbor, whole.neighbor)
+    np.testing.assert_array_equal(parts[0].similarity, whole.similarity)
+
+
+def test_the_best_columns_are_those_of_a_full_sort() -> None:
+    products = np.random.default_rng(0).normal(size=(20, 50)).astype(np.float32)
+    for count in (1, 7, 49, 50):
+        found = np.sort(best_columns(products, count), axis=1)
+        np.testing.assert_array_equal(found, np.sort(np.argsort(-products, axis=1)[:, :count], axis=1))
+
+
+def test_rows_are_grouped_by_the_cells_that_they_look_into() -> None:
+    chosen = np.array([[2, 0], [2, 3], [0, 2]], dtype=np.int32)
+    offsets, rows = group_by_cell(chosen, 10, 4)
+    assert [rows[a:b].tolist() for a, b in pairwise(offsets)] == [
+        [10, 12],
+        [],
+        [10, 11, 12],
+        [11],
+    ]
 
 
 def test_those_that_chose_a_row_agree_with_a_plain_loop() -> None:
-    neighbor = torch.tensor([[1, 2], [2, 0], [1, 3], [2, 1]])
+    neighbor = np.array([[1, 2], [2, 0], [1, 3], [2, 1]], dtype=np.int32)
     expected = []
     for row in range(4):
         by_rank = [(rank, u) for u, chosen in enumerate(neighbor.tolist()) for rank, v in enumerate(chosen) if v == row]
         expected.append([u for _, u in sorted(by_rank)])
     assert expected == [[1], [0, 2, 3], [1, 3, 0], [2]]
-    assert approximate.reverse_neighbors(neighbor, 2).tolist() == [[1, -1], [0, 2], [1, 3], [2, -1]]
+    assert reverse_lists(neighbor, 2).tolist() == [[1, -1], [0, 2], [1, 3], [2, -1]]
 
 
 def test_the_join_finds_the_neighbors_of_neighbors() -> None:
-    x = torch.tensor([[0.0], [1.0], [2.1], [3.3], [4.6], [6.0]])
+    x = np.array([[0.0], [1.0], [2.1], [3.3], [4.6], [6.0]])
     space = make_space(x, 1, "euclidean")
-    neighbor = torch.tensor([[1], [2], [3], [4], [5], [0]])  # a ring: 5 knows only 0, which is far away
-    similarity, better = approximate.join(space, neighbor, torch.arange(6), lambda rows: None)
-    assert better.tolist() == [[1], [0], [1], [2], [3], [4]]  # each was chosen by the one before
-    torch.testing.assert_close(-similarity[:, 0], torch.tensor([1.0, 1.0, 1.1, 1.2, 1.3, 1.4]))
+    made = cells.make_cells(space, np.arange(6), np.array([0, 6]))
+    ring = np.array([[1], [2], [3], [4], [5], [0]], dtype=np.int32)  # 5 knows only 0, which is far away
+    similarity = -((x[ring[:, 0]] - x) ** 2).astype(np.float32) / 2
+    lists = NeighborLists(similarity, ring, np.ones_like(ring, dtype=np.bool_))
+    better = approximate.join(made, lists, lambda rows: None)
+    assert better.neighbor.tolist() == [[1], [0], [1], [2], [3], [4]]  # each was chosen by the one before
+    assert better.fresh.tolist() == [[False], [True], [True], [True], [True], [True]]
+    np.testing.assert_allclose(-2 * better.similarity[:, 0], np.square([1.0, 1.0, 1.1, 1.2, 1.3, 1.4]), rtol=1e-4)
+
+
+def test_what_is_not_new_is_not_compared_again() -> None:
+    x = np.array([[0.0], [1.0], [2.1], [3.3], [4.6], [6.0]])
+    made = cells.make_cells(make_space(x, 1, "euclidean"), np.arange(6), np.array([0, 6]))
+    ring = np.array([[1], [2], [3], [4], [5], [0]], dtype=np.int32)
+    lists = NeighborLists(np.full((6, 1), -np.inf, dtype=np.float32), ring, np.zeros_like(ring, dtype=np.bool_))
+    better = approximate.join(made, lists, lambda rows: None)
+    assert better.neighbor.tolist() == [[5], [0], [1], [2], [3], [4]]  # the rows that chose it are, and no others
+
+
+def test_too_few_cells_are_followed_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
+    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(approximate, "num_probes", lambda *others: 1)
+    x = clustered(1000)
+    assert nearest_neighbors(x, 3, search="approximate", recall=0.95).recall >= 0.95
 
 
 def test_the_same_seed_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
-    monkeypatch.setattr(approximate, "_CELL_SIZE", 16)
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
     x = clustered(2000)
     first, again, other = (nearest_neighbors(x, 5, search="approximate", recall=0.8, seed=s) for s in (3, 3, 4))
     assert torch.equal(first.neighbor, again.neighbor)

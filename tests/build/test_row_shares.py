@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngm.build import approximate, exact, row_shares, sparse
+from ngm.build import row_shares
 from ngm.build.row_shares import share_of
 from tests import build_ranks
 from tests.benchmark_modules import Forked
@@ -40,10 +40,8 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("case", build_ranks.CASES)
 def test_ranks_find_what_one_process_finds(case: str, found: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "_STRIP_ROWS", 64)
-    monkeypatch.setattr(sparse, "_CHUNK_ROWS", 64)
-    for name, rows in (("_CHUNK_ROWS", 128), ("_JOIN_CHUNK_ROWS", 32), ("_CELL_SIZE", 32)):
-        monkeypatch.setattr(approximate, name, rows)
+    for module, name, rows in build_ranks.SIZES:
+        monkeypatch.setattr(module, name, rows)
     expected = build_ranks.search(case, over_ranks=False)
     for file in found:
         rank = np.load(file)
