@@ -8,11 +8,11 @@ neighbours that is asked for (of 1,000 sampled rows, by plain products). Seconds
 index, from normalised vectors to neighbours; for this library from vectors to a finished graph. Every library has a
 process of its own, in an environment that is made when needed; pynndescent and this library are compiled before the
 clock starts. Up to 100,000 rows all settings are tried, the libraries then take turns with their best, and the best of
-several runs counts. Above, a library begins with the setting that was best at the size before, its first setting that
-suffices counts, and it runs once. One that does not suffice within `--limit` minutes is reported so. More rows than the
-file of vectors has are made by repeating them with noise, half as strong as the vectors. With `--keep` every library's
-result is written as soon as it is there and not measured again (`--fresh`: it is); no library is started after
-`--minutes`, so that a run which is started again goes on where it stopped. The exact searches run up to 100,000 rows.
+several runs counts. Above, a library's first setting that suffices counts, and it runs once. One that does not suffice
+within `--limit` minutes is reported so. More rows than the file of vectors has are made by repeating them with noise,
+half as strong as the vectors. With `--keep` every library's result is written as soon as it is there and not measured
+again (`--fresh`: it is); no library is started after `--minutes`, so that a run which is started again goes on where it
+stopped. The exact searches run up to 100,000 rows.
 """
 
 from __future__ import annotations
@@ -107,17 +107,13 @@ class Contest:
         line = {"seconds": built + answer["seconds"], "recall": recall, "peak_mib": answer["peak_mib"]}
         return {"build": build, "search": search, **line}
 
-    def choose(self, library: str, first: object) -> Row:
-        """The fastest setting that suffices; `first` is the build to begin with where there are many rows."""
+    def choose(self, library: str) -> Row:
+        """The fastest setting that suffices; the first that does where there are many rows."""
         ends = time.monotonic() + 60 * self.options.limit
         tried: list[Row] = []
         try:
             with self.worker(library) as worker:
-                every = worker.ask("settings", 600)["settings"]
-                builds = [build for build, _ in every]
-                if self.rows > SMALL and first in builds:
-                    every = every[builds.index(first) :]
-                for build, searches in every:
+                for build, searches in worker.ask("settings", 600)["settings"]:
                     best = min((t["seconds"] for t in tried if self.suffices(t)), default=float("inf"))
                     built = worker.ask("build", max(ends - time.monotonic(), 1), settings=build)["seconds"]
                     if built >= best:
@@ -176,7 +172,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=6, help="minutes that one library may take at one size")
     parser.add_argument("--minutes", type=float, default=18, help="no library is started after so long")
     parser.add_argument("--quick", action="store_true", help="10,000 rows, one run; not with --keep")
-    parser.add_argument("--fresh", action="store_true", help="measure again what is kept")
+    parser.add_argument("--fresh", action="store_true", help="measure again what is kept of these libraries and rows")
     options = parser.parse_args()
     if options.quick:
         options.rows, options.repeats = [10_000], 1
@@ -202,8 +198,9 @@ def summary(lines: list[Row]) -> tuple[dict[str, float], dict[str, float]]:
 
 def main() -> None:
     options, started = arguments(), time.monotonic()
-    lines: list[Row] = (bench.kept(NAME) or {}).get("lines", []) if options.keep and not options.fresh else []
-    lines = [line for line in lines if "build" in line or "failed" in line]  # not those of an older form
+    lines: list[Row] = (bench.kept(NAME) or {}).get("lines", []) if options.keep else []
+    if options.fresh:
+        lines = [line for line in lines if line["rows"] not in options.rows or line["library"] not in options.only]
     versions = versions_of("ngm", "neighbors")
 
     def show(last: bool) -> None:
@@ -221,8 +218,7 @@ def main() -> None:
                 if time.monotonic() - started > 60 * options.minutes:
                     print(f"{options.minutes:g} minutes are over; start again to go on", file=sys.stderr)
                     break
-                before = [line.get("build") for line in lines if line["library"] == library and line["rows"] < rows]
-                lines.append(contest.choose(library, before[-1] if before else None))
+                lines.append(contest.choose(library))
                 show(False)
             fresh = [line for line in lines if line["rows"] == rows and "build" in line and "spread" not in line]
             if rows <= SMALL and fresh:

@@ -11,19 +11,24 @@ import torch
 from peer_worker import peak_mib, serve
 
 from ngm.build import nearest_neighbors, neighbor_graph
+from ngm.build.neighbors import EXACT_UP_TO
 
 K = 5
-SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "ngm knn_graph": [{"recall": recall} for recall in (0.98, 0.985, 0.99)],
-    "ngm exact": [{"search": "exact"}],
-}
+
+
+def settings_of(name: str, rows: int) -> list[dict[str, Any]]:
+    """The default, and a higher recall where it is approximate."""
+    if name == "ngm exact":
+        return [{"search": "exact"}]
+    return [{}] if rows <= EXACT_UP_TO else [{}, {"recall": 0.985}, {"recall": 0.99}]
 
 
 def main() -> None:
     """The whole search is the request `build`, from vectors to a graph; `ngm exact` stops at the neighbours."""
     x, name, threads = np.load(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     torch.set_num_threads(threads)
-    nearest_neighbors(x[:3_000], K, search="approximate")  # compiles
+    nearest_neighbors(x[:20_000], K, search="exact")  # compiles
+    nearest_neighbors(x[:20_000], K, search="approximate", recall=0.999)
     kept: dict[str, torch.Tensor] = {}
 
     def build(settings: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +43,13 @@ def main() -> None:
     def search(settings: dict[str, Any], sample: list[int]) -> dict[str, Any]:
         return {"seconds": 0.0, "peak_mib": peak_mib(), "found": kept["found"][sample].tolist()}
 
-    serve({"settings": lambda: {"settings": [[s, [{}]] for s in SETTINGS[name]]}, "build": build, "search": search})
+    serve(
+        {
+            "settings": lambda: {"settings": [[s, [{}]] for s in settings_of(name, len(x))]},
+            "build": build,
+            "search": search,
+        }
+    )
 
 
 if __name__ == "__main__":

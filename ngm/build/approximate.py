@@ -2,12 +2,14 @@
 
 A row looks into the cells whose centres are nearest to it; those that look into one cell do so together, in one matrix
 product. How many cells is read off a sample of rows whose true neighbors are known. Then each row looks at the
-neighbors of its neighbors and of the rows that chose it, which finds most of what the cells missed. Where the sample
-says that this is too little, rows look into as many further cells.
+neighbors of its neighbors and of the rows that chose it, which finds most of what the cells missed: on some data nearly
+all of it, on others much less. So rows look into few cells first, and into further ones for as long as the sample says
+that too much is missed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -27,9 +29,11 @@ from ngm.distributed import from_first, gather_rows
 _MIN_LIST = 12  # neighbors kept per row while searching; more where k is larger
 _MARGIN = 4  # beyond k
 _NUM_EXPANDED = 12  # of these, and of the rows that chose a row, so many are asked for their neighbors
-_MISS_FACTOR = 4.0  # the cells may miss so many times what the search may miss in the end
-_MAX_ROUNDS = 3  # joins, at most, before further cells are looked into
-_MIN_CANDIDATES = 2_048  # cells that the rows of a cell choose from, at least: with a quarter, neighbors are missed
+_MISS_FACTOR = 10.0  # the first cells may miss so many times what the search may miss in the end
+_WORTH_A_JOIN = 0.5  # part of the misses that a join left, up to which another one follows
+_GROWTH = 1.5  # times as many cells are looked into afterwards
+_ROUNDS = 4  # of cells and joins, in the count of steps; more are not counted
+_MIN_CANDIDATES = 1_024  # cells that the rows of a cell choose from, at least: with a quarter, neighbors are missed
 _CANDIDATE_FACTOR = 8  # as many times as they choose
 _CHUNK_CELLS = 64  # cells whose rows look into others together
 _JOIN_CHUNK_ROWS = 4_096  # rows that look at the neighbors of their neighbors together
@@ -52,14 +56,14 @@ def approximate_neighbors(
         sample: (s,) rows on which recall is measured.
         recall: Share of the sample's true neighbors that is aimed at.
         generator: Decides how the rows are halved.
-        on_step: Called with (rows done, rows in all); each round of the search counts every row once.
+        on_step: Called with (rows done, rows in all); each search of cells and each join counts every row once.
         over_ranks: Whether the processes of a group search together, each for its share of the rows.
 
     Returns:
         (similarity, neighbor, recall): (n, k) each, best first, and the share that was found.
     """
     n = len(space)
-    step = _progress_counter(on_step, (1 + _MAX_ROUNDS) * n)
+    step = _progress_counter(on_step, _ROUNDS * n)
     true_similarity, true_neighbor = exact_neighbors(space, sample, k, over_ranks=over_ranks)
     order, starts = cell_order(space, generator)
     if over_ranks:
@@ -69,25 +73,25 @@ def approximate_neighbors(
     place[order] = np.arange(n)
     lists = empty_lists(n, min(max(_MIN_LIST, k + _MARGIN), n - 1))
 
-    def is_enough() -> bool:
+    def missed() -> float:
         neighbor = torch.from_numpy(order[lists.neighbor[place[sample]]])
         similarity, _ = nearest(space, sample, neighbor, space.key[neighbor], k)
-        return recall_of(similarity, true_similarity) >= recall
+        return 1 - recall_of(similarity, true_similarity)
 
     coverage = 1 - _MISS_FACTOR * (1 - recall)
-    probes = num_probes(cells, place[sample], place[true_neighbor], coverage, lists.neighbor.shape[1])
+    searched, probes = 0, num_probes(cells, place[sample], place[true_neighbor], coverage, lists.neighbor.shape[1])
     while True:
-        search = partial(_search_cells, cells, probes, lists)
+        search = partial(_search_cells, cells, searched, probes, lists)
         _search_shares(starts, _CHUNK_CELLS, search, lists, step, over_ranks)
-        for _ in range(_MAX_ROUNDS):
-            if is_enough():
-                break
+        before, misses = 1.0, missed()
+        while 1 - recall < misses < before * _WORTH_A_JOIN:
             lists = join(cells, lists, step, over_ranks)
-        if probes == len(cells) or is_enough():
+            before, misses = misses, missed()
+        if misses <= 1 - recall or probes == len(cells):
             break
-        probes = min(2 * probes, len(cells))
+        searched, probes = probes, min(math.ceil(_GROWTH * probes), len(cells))
     similarity, neighbor = nearest_in_lists(space, lists, order, k, over_ranks)
-    step((1 + _MAX_ROUNDS) * n)
+    step(_ROUNDS * n)
     return similarity, neighbor, recall_of(similarity[sample], true_similarity)
 
 
@@ -131,12 +135,12 @@ def num_probes(
     return min(max(int(needed) + 1, -(-(list_size + 1) // min_cell_size)), len(cells))  # the row itself is in one
 
 
-def _search_cells(cells: Cells, probes: int, lists: NeighborLists, first: int, stop: int) -> None:
-    """The rows of cells `first` to `stop` look into the `probes` cells nearest to each."""
+def _search_cells(cells: Cells, searched: int, probes: int, lists: NeighborLists, first: int, stop: int) -> None:
+    """The rows of cells `first` to `stop` look into the `probes` cells nearest to each but the first `searched`."""
     from ngm.build.list_loops import add_rows, group_by_cell
 
     starts = cells.starts
-    chosen = np.concatenate([_nearest_cells(cells, cell, probes) for cell in range(first, stop)])  # (r, probes)
+    chosen = np.concatenate([_nearest_cells(cells, cell, searched, probes) for cell in range(first, stop)])
     offsets, rows = group_by_cell(chosen, starts[first], len(cells))
     middle = (first + stop) / 2
     looked_into = np.flatnonzero(np.diff(offsets))
@@ -146,15 +150,15 @@ def _search_cells(cells: Cells, probes: int, lists: NeighborLists, first: int, s
         add_rows(products, looking, starts[cell], lists)
 
 
-def _nearest_cells(cells: Cells, cell: int, probes: int) -> Rows:
-    """(r, probes) the cells nearest to each row of a cell, among those nearest to their mean."""
+def _nearest_cells(cells: Cells, cell: int, searched: int, probes: int) -> Rows:
+    """(r, probes - searched) the cells nearest to each row of a cell, but the first, among those near their mean."""
     from ngm.build.list_loops import best_columns
 
     count = min(max(_MIN_CANDIDATES, _CANDIDATE_FACTOR * probes), len(cells))
     similarity = cells.center @ cells.mean_query[cell]
     candidates = np.argpartition(-similarity, count - 1)[:count].astype(np.int32)
     products = cells.query[cells.starts[cell] : cells.starts[cell + 1]] @ cells.center[candidates].T
-    found: Rows = candidates[best_columns(products, probes)]
+    found: Rows = candidates[best_columns(products, searched, probes)]
     return found
 
 

@@ -40,7 +40,7 @@ def knn_graph(
             exp(-d_uv^2 / (s_u s_v)) with s the distance of an end to its k-th neighbor, so that dense and sparse
             regions weigh alike; cosine counts as the distance between the vectors at length one. "binary" weighs 1.
         max_degree: No node has more edges; the strongest are kept, even if other nodes lose all edges.
-        search: "exact", "approximate", or "auto": exact up to 100,000 rows.
+        search: "exact", "approximate", or "auto": exact up to 50,000 rows.
         recall: Share of the true neighbors at which an approximate search stops; `nearest_neighbors` tells what was
             reached.
         seed: Of the approximate search.

@@ -115,23 +115,32 @@ def merge(lists: NeighborLists, others: NeighborLists) -> None:
 
 
 @compiled
-def best_columns(products: Floats, count: int) -> Rows:
-    """(r, count) the columns of the largest products of each of (r, c) rows, in no order; count is at most c."""
-    found = np.empty((products.shape[0], count), dtype=np.int32)
-    values = np.empty(count, dtype=np.float32)
+def best_columns(products: Floats, skipped: int, count: int) -> Rows:
+    """(r, count - skipped) columns of the largest products of each of (r, c) rows but the very largest, in no order.
+
+    Args:
+        products: (r, c).
+        skipped: So many of the largest are left out.
+        count: Together with these; at most c.
+    """
+    found = np.empty((products.shape[0], count - skipped), dtype=np.int32)
+    columns, values = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.float32)
     for a in range(products.shape[0]):
-        line = products[a]
-        worst = 0
+        line, worst = products[a], 0
         for b in range(len(line)):
             if b < count:
-                found[a, b], values[b] = b, line[b]
+                columns[b], values[b] = b, line[b]
                 if b + 1 < count:
                     continue
             elif line[b] > values[worst]:
-                found[a, worst], values[worst] = b, line[b]
+                columns[worst], values[worst] = b, line[b]
             else:
                 continue
             worst = int(np.argmin(values))
+        if skipped:
+            found[a] = columns[np.argsort(values)[: count - skipped]]
+        else:
+            found[a] = columns
     return found
 
 

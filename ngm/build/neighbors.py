@@ -18,7 +18,7 @@ from ngm.build.space import SearchSpace, make_space
 from ngm.choices import Metric, Search
 
 EXACT_UP_TO = 50_000  # rows; above, the approximate search takes less than half the time, see docs/architecture.md
-_ALL_PAIRS_FROM = 4_000  # rows; fewer are found before loops are compiled
+_ALL_PAIRS_FROM = 10_000  # rows; fewer are found in less than the loops take to be compiled, once
 _SAMPLE = 500  # rows on which recall is estimated
 
 

@@ -162,7 +162,6 @@ def test_the_size_of_blocks_and_strips_changes_nothing(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_reported_recall_is_that_of_all_rows(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
     monkeypatch.setattr(cells, "CELL_SIZE", 16)
     x = clustered(4000)
     found = nearest_neighbors(x, 5, metric, search="approximate", recall=0.8)
@@ -374,9 +373,9 @@ def test_merged_lists_are_the_best_of_both() -> None:
 
 def test_the_best_columns_are_those_of_a_full_sort() -> None:
     products = np.random.default_rng(0).normal(size=(20, 50)).astype(np.float32)
-    for count in (1, 7, 49, 50):
-        found = np.sort(best_columns(products, count), axis=1)
-        np.testing.assert_array_equal(found, np.sort(np.argsort(-products, axis=1)[:, :count], axis=1))
+    for skipped, count in ((0, 1), (0, 7), (3, 7), (6, 7), (0, 49), (0, 50), (20, 50)):
+        found = np.sort(best_columns(products, skipped, count), axis=1)
+        np.testing.assert_array_equal(found, np.sort(np.argsort(-products, axis=1)[:, skipped:count], axis=1))
 
 
 def test_rows_are_grouped_by_the_cells_that_they_look_into() -> None:
@@ -424,14 +423,13 @@ def test_what_is_not_new_is_not_compared_again() -> None:
 
 def test_too_few_cells_are_followed_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "CELL_SIZE", 16)
-    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
+    monkeypatch.setattr(approximate, "join", lambda cells, lists, *others: lists)
     monkeypatch.setattr(approximate, "num_probes", lambda *others: 1)
     x = clustered(1000)
     assert nearest_neighbors(x, 3, search="approximate", recall=0.95).recall >= 0.95
 
 
 def test_the_same_seed_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approximate, "_MAX_ROUNDS", 0)
     monkeypatch.setattr(cells, "CELL_SIZE", 16)
     x = clustered(2000)
     first, again, other = (nearest_neighbors(x, 5, search="approximate", recall=0.8, seed=s) for s in (3, 3, 4))
