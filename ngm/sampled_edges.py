@@ -69,6 +69,11 @@ class SampledEdges:
     def __len__(self) -> int:
         return self.num_edges
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether there are so many that they are cut part by part."""
+        return self.num_edges > LARGE_EDGES
+
     def numbers(self, rows: Ids) -> Ids:
         """(b,) numbers of the edges that are in these rows of all sampled ones."""
         return rows if self._chosen is None else self._chosen[rows].astype(np.int64)
@@ -97,7 +102,7 @@ class SampledEdges:
         Many edges are cut with memory for few of them, and where they are those of a graph folder the cut is kept
         there, so that it is computed once.
         """
-        if self.num_edges <= LARGE_EDGES:
+        if not self.in_parts:
             return edge_blocks(self.ends(), len(self._labeled), seed, size, count)
         return kept_edge_blocks(self, len(self._labeled), size, count, self._folder)
 

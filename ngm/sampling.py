@@ -24,7 +24,7 @@ from ngm.choices import Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler, check_negatives
-from ngm.ordering import EdgeBlocks, num_blocks
+from ngm.ordering import EdgeBlocks, epoch_order, num_blocks
 from ngm.parameters import PARAMETERS
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
 from ngm.sampled_edges import SampledEdges
@@ -192,7 +192,8 @@ class EdgeLoader:
         else:
             parts = _Lazy(self._look_up, _chunks(rng.permutation(m), max(-(-m // count), 1)))
         seeds = self._seed_batches(rng)
-        for i in rng.permutation(count):
+        in_parts = self._in_neighborhoods and self._edges.in_parts
+        for i in epoch_order(rng, self.batch_size, count) if in_parts else rng.permutation(count):
             yield parts[i] if i < len(parts) else self._look_up(NONE), *seeds[i]
 
     def _seed_batches(self, rng: np.random.Generator) -> _SeedBatches:

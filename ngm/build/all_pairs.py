@@ -34,7 +34,8 @@ def all_pairs_neighbors(
     """
     from ngm.build.list_loops import merge
 
-    n, length = len(space), min(k + _MARGIN, len(space) - 1)
+    n = len(space)
+    length = min(k + _MARGIN, n - 1) if space.metric == "euclidean" else k
     lists = _search_blocks(space, length, *(rank_and_world() if over_ranks else (0, 1)), on_step)
     if over_ranks:
         similarity, neighbor = (gather_rows(torch.from_numpy(part)).numpy() for part in lists[:2])

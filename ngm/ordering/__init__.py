@@ -7,5 +7,6 @@ tried, and the figures.
 
 from ngm.ordering.blocks import EdgeBlocks, edge_blocks, num_blocks
 from ngm.ordering.kept_blocks import kept_edge_blocks
+from ngm.ordering.out_of_core import epoch_order
 
-__all__ = ["EdgeBlocks", "edge_blocks", "kept_edge_blocks", "num_blocks"]
+__all__ = ["EdgeBlocks", "edge_blocks", "epoch_order", "kept_edge_blocks", "num_blocks"]

@@ -22,6 +22,7 @@ PART_EDGES = 1 << 19  # edges that are cut together, at some 100 bytes each
 PASSES = 10  # of the streaming partition
 SLACK = 1.1  # capacity of a part over its fair share
 PENALTY = 0.75  # of a full part, in mean degrees: FENNEL's with gamma = 3/2
+PARTS_AT_ONCE = 4  # whose blocks are shuffled together in an epoch
 WINDOW = 1 << 28  # neighbours that are written at once, in any order
 
 
@@ -71,6 +72,23 @@ def edge_blocks_out_of_core(
         order[begin * m // count : end * m // count] = rows[cut.order]
         start[begin : end + 1] = begin * m // count + cut.start
     return EdgeBlocks(order, start)
+
+
+def epoch_order(rng: np.random.Generator, block: int, count: int) -> Ids:
+    """(count,) blocks in the order of an epoch: those of a few parts, shuffled, then those of a few others.
+
+    Blocks of a part have nodes in common, whose rows are read from disk once if they come soon after each other.
+
+    Args:
+        rng: Draws the order.
+        block: The most edges of a block.
+        count: Number of blocks.
+    """
+    size = max(PART_EDGES // block, 1)
+    parts = np.array_split(np.arange(count), max(count // size, 1))
+    shuffled = rng.permutation(len(parts))
+    groups = [shuffled[at : at + PARTS_AT_ONCE] for at in range(0, len(parts), PARTS_AT_ONCE)]
+    return np.concatenate([rng.permutation(np.concatenate([parts[i] for i in group])) for group in groups])
 
 
 def _sort_by_part(source: EdgeSource, num_nodes: int, num_parts: int, order: Index, scratch: Path | None) -> Ids:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ngm.ordering import EdgeBlocks, edge_blocks, num_blocks, out_of_core
-from ngm.ordering.out_of_core import edge_blocks_out_of_core
+from ngm.ordering.out_of_core import edge_blocks_out_of_core, epoch_order
 from tests.edge_sources import ArraySource, Ids, communities
 
 
@@ -72,3 +72,25 @@ def test_cliques_with_mixed_numbers_cost_little_more_than_when_they_are_cut_in_m
 def test_too_few_blocks_are_refused_with_the_numbers() -> None:
     with pytest.raises(ValueError, match="2 blocks of 10 edges have no room for 32 edges"):
         edge_blocks_out_of_core(ArraySource(communities(2, 6, 0)), 12, 10, 2)
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 11, 99, 1000])
+def test_an_epoch_has_every_block_once_and_those_of_a_part_together(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(out_of_core, "PART_EDGES", 1_000)
+    order = epoch_order(np.random.default_rng(0), 100, count)  # parts of ten blocks or a few more, four at a time
+    assert sorted(order.tolist()) == list(range(count))
+    place = np.empty(count, dtype=np.int64)
+    place[order] = np.arange(count)
+    for part in np.array_split(place, max(count // 10, 1)):
+        assert np.ptp(part) < 4 * 19
+
+
+def test_epochs_differ_and_parts_are_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out_of_core, "PART_EDGES", 1_000)
+    first, again, other = (epoch_order(np.random.default_rng(seed), 100, 1000) for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert len(set(first[:10] // 10)) > 2  # of four parts
+    assert len(set(first // 10 // 4)) == 25
