@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +12,10 @@ from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from ngm.build import all_pairs, approximate, cells, exact, nearest_neighbors, neighbors
-from ngm.build.list_loops import add_block, add_rows, best_columns, group_by_cell, merge, reverse_lists
-from ngm.build.neighbor_lists import NeighborLists, empty_lists
+from ngm.build.neighbor_lists import NeighborLists
 from ngm.build.ranking import CHUNK, best_chunks, make_keys
 from ngm.build.space import Metric, SearchSpace, make_space
-
-Floats = NDArray[np.float64]
-METRICS: list[Metric] = ["cosine", "euclidean", "inner_product"]
-
-
-def clustered(rows: int = 700, width: int = 12, seed: int = 0) -> Floats:
-    """Rows around ten centres, so that there are near and far ones."""
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(10, width))[rng.integers(10, size=rows)] * 2 + rng.normal(size=(rows, width))
+from tests.clustered_rows import METRICS, Floats, clustered
 
 
 def all_similarities(x: Floats, metric: Metric) -> Floats:
@@ -217,18 +207,6 @@ def test_an_approximate_search_looks_into_enough_cells_for_k(
     assert all(len({row, *others}) == k + 1 for row, others in enumerate(found.neighbor.tolist()))
 
 
-@pytest.mark.parametrize("kept", [10, 156, 399])
-def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
-    kept: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cells, "CELL_SIZE", 16)
-    made = cells_of(clustered(400))  # 32, of 12 or 13 rows
-    rows = np.arange(400)
-    probes = approximate.num_probes(made, rows, rows[:, None], 0.5, kept)  # each row is in its own cell
-    assert probes * 12 > kept or probes == len(made)
-    assert probes <= kept // 12 + 1
-
-
 def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[Tensor, float]] = []
 
@@ -244,36 +222,6 @@ def test_the_recall_and_a_sample_from_everywhere_are_passed_on(monkeypatch: pyte
     assert (recall, found.recall, found.sampled) == (0.6, 0.7, 500)
     assert len(set(sample.tolist())) == 500
     assert 900 < sample.float().mean() < 1100
-
-
-def cells_of(x: Floats, metric: Metric = "cosine", seed: int = 0) -> cells.Cells:
-    space = make_space(x, 1, metric)
-    return cells.make_cells(space, *cells.cell_order(space, torch.Generator().manual_seed(seed)))
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_the_cells_hold_every_row_once_and_are_of_one_size(metric: Metric) -> None:
-    x = clustered(3001)
-    made, space = cells_of(x, metric), make_space(x, 1, metric)
-    assert sorted(made.order.tolist()) == list(range(3001))
-    sizes = np.diff(made.starts)
-    assert sizes.max() <= cells.CELL_SIZE
-    assert sizes.max() - sizes.min() <= 1
-    np.testing.assert_array_equal(made.query, space.query.numpy()[made.order])
-    np.testing.assert_array_equal(made.key, space.key.numpy()[made.order])
-    for cell in range(len(made)):
-        rows = made.order[made.starts[cell] : made.starts[cell + 1]]
-        center = space.vectors.numpy()[rows].mean(axis=0)
-        if metric == "cosine":
-            center /= np.linalg.norm(center)
-        np.testing.assert_allclose(made.center[cell, : len(center)], center, atol=1e-5)
-
-
-def test_cells_are_of_rows_that_are_near_each_other() -> None:
-    x = clustered(3000)
-    made = cells_of(x, "euclidean")
-    within = [x[made.order[a:b]].var(axis=0).sum() for a, b in pairwise(made.starts)]
-    assert np.mean(within) < 0.7 * x.var(axis=0).sum()
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,81 +270,6 @@ def test_many_rows_in_float32_are_searched_in_pairs(monkeypatch: pytest.MonkeyPa
         for rows in (299, 300, 301):
             nearest_neighbors(clustered(rows), 2, search="exact")
     assert called == [300, 301]
-
-
-def sorted_lists(products: Floats, length: int) -> tuple[Floats, NDArray[np.int64]]:
-    """The best of each row, the lower column first of equal ones."""
-    order = np.argsort(-products, axis=1, kind="stable")[:, :length]
-    return np.take_along_axis(products, order, axis=1), order
-
-
-def test_blocks_of_products_in_any_order_give_the_best_of_each_row() -> None:
-    rng = np.random.default_rng(0)
-    half = rng.integers(30, size=(200, 200)).astype(np.float32)  # many are equal
-    products = half + half.T
-    expected = sorted_lists(np.where(np.eye(200, dtype=bool), -np.inf, products), 7)
-    starts = [(i, j) for i in range(0, 200, 70) for j in range(i, 200, 70)]
-    for _ in range(3):
-        lists, limits = empty_lists(200, 7), np.full(200, -np.inf, dtype=np.float32)
-        for i, j in rng.permutation(starts):
-            add_block(products[i : i + 70, j : j + 70].copy(), i, j, lists, limits)
-        np.testing.assert_array_equal(lists.similarity, expected[0])
-        np.testing.assert_array_equal(lists.neighbor, expected[1])
-        np.testing.assert_array_equal(limits, lists.similarity[:, -1])
-
-
-def test_products_of_some_rows_go_to_their_lists_once() -> None:
-    rng = np.random.default_rng(0)
-    products = rng.integers(50, size=(20, 300)).astype(np.float32)
-    rows = rng.permutation(300)[:20].astype(np.int32)
-    lists = empty_lists(300, 9)
-    for start in (0, 100, 200, 100):  # one of them again
-        add_rows(products[:, start : start + 100].copy(), rows, start, lists)
-    products[np.arange(20), rows] = -np.inf
-    expected = sorted_lists(products, 9)
-    np.testing.assert_array_equal(lists.similarity[rows], expected[0])
-    np.testing.assert_array_equal(lists.neighbor[rows], expected[1])
-    assert (np.delete(lists.neighbor, rows, axis=0) == -1).all()
-
-
-def test_merged_lists_are_the_best_of_both() -> None:
-    products = np.random.default_rng(0).integers(20, size=(10, 60)).astype(np.float32)
-    rows, whole = np.arange(100, 110, dtype=np.int32), empty_lists(110, 5)
-    add_rows(products, rows, 0, whole)
-    parts = [empty_lists(110, 5), empty_lists(110, 5)]
-    for lists, start in zip(parts, (30, 0), strict=True):
-        add_rows(products[:, start : start + 30].copy(), rows, start, lists)
-    merge(*parts)
-    np.testing.assert_array_equal(parts[0].neighbor, whole.neighbor)
-    np.testing.assert_array_equal(parts[0].similarity, whole.similarity)
-
-
-def test_the_best_columns_are_those_of_a_full_sort() -> None:
-    products = np.random.default_rng(0).normal(size=(20, 50)).astype(np.float32)
-    for skipped, count in ((0, 1), (0, 7), (3, 7), (6, 7), (0, 49), (0, 50), (20, 50)):
-        found = np.sort(best_columns(products, skipped, count), axis=1)
-        np.testing.assert_array_equal(found, np.sort(np.argsort(-products, axis=1)[:, skipped:count], axis=1))
-
-
-def test_rows_are_grouped_by_the_cells_that_they_look_into() -> None:
-    chosen = np.array([[2, 0], [2, 3], [0, 2]], dtype=np.int32)
-    offsets, rows = group_by_cell(chosen, 10, 4)
-    assert [rows[a:b].tolist() for a, b in pairwise(offsets)] == [
-        [10, 12],
-        [],
-        [10, 11, 12],
-        [11],
-    ]
-
-
-def test_those_that_chose_a_row_agree_with_a_plain_loop() -> None:
-    neighbor = np.array([[1, 2], [2, 0], [1, 3], [2, 1]], dtype=np.int32)
-    expected = []
-    for row in range(4):
-        by_rank = [(rank, u) for u, chosen in enumerate(neighbor.tolist()) for rank, v in enumerate(chosen) if v == row]
-        expected.append([u for _, u in sorted(by_rank)])
-    assert expected == [[1], [0, 2, 3], [1, 3, 0], [2]]
-    assert reverse_lists(neighbor, 2).tolist() == [[1, -1], [0, 2], [1, 3], [2, -1]]
 
 
 def test_the_join_finds_the_neighbors_of_neighbors() -> None:
