@@ -1,7 +1,9 @@
 """Edge terms and their gradient, compiled: one pass over the pairs each, in their order.
 
 Importing this module imports numba: import it in functions. Sums are made in the order of the pairs by one thread, so
-the same input gives the same bits.
+the same input gives the same bits. What is called here is compiled into its callers: else the first process, which has
+compiled it by itself as well, would run another copy of it than those that read the callers from disk, and the order
+in which a copy sums is its own.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ngm._compiled import vectorized
+from ngm._compiled import inlined, vectorized
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -18,7 +20,7 @@ METRICS = {"l1": L1, "l2": L2, "squared_l2": SQUARED_L2, "cosine": COSINE}
 EPS = np.float32(1e-8)  # least length that a cosine divides by, as in torch
 
 
-@vectorized
+@inlined
 def _row_lengths(h: Floats, lengths: Floats) -> None:
     """Writes the Euclidean lengths of the rows of h (b, d) into `lengths` (b,)."""
     for i in range(len(h)):
@@ -29,7 +31,7 @@ def _row_lengths(h: Floats, lengths: Floats) -> None:
         lengths[i] = np.sqrt(total)
 
 
-@vectorized
+@inlined
 def _distances(metric: int, h: Floats, norms: Floats, pairs: Ids, found: Floats) -> None:
     """Writes the distances across (k, 2) pairs of rows of h into `found` (k,); norms (b,) are for cosine alone."""
     for e in range(len(pairs)):
@@ -51,7 +53,7 @@ def _distances(metric: int, h: Floats, norms: Floats, pairs: Ids, found: Floats)
             found[e] = np.sqrt(total) if metric == L2 else total
 
 
-@vectorized
+@inlined
 def _add_gradient(
     metric: int, h: Floats, norms: Floats, pairs: Ids, found: Floats, coefficient: Floats, gradient: Floats
 ) -> None:
@@ -80,7 +82,7 @@ def _add_gradient(
                 to_v[j] -= step
 
 
-@vectorized
+@inlined
 def _add_cosine(
     h_u: Floats,
     h_v: Floats,

@@ -5,6 +5,9 @@ The default recipe weighs its teachers by these folds, and `diagnose` judges a g
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,3 +42,42 @@ def label_folds(
         if len(mine) > 1:
             fold[mine] = np.arange(len(mine)) % min(folds, len(mine))
     return fold
+
+
+def fold_masks(
+    labeled: NDArray[np.bool_], fold: NDArray[np.int64], num_folds: int, true: NDArray[np.bool_] | None = None
+) -> list[NDArray[np.bool_]]:
+    """(n,) masks of the labels to learn from: all of them, then those outside each fold.
+
+    Args:
+        labeled: (n,) mask of all labels.
+        fold: (n,) fold in which each is held out, -1 where never.
+        num_folds: How many there are.
+        true: (n,) mask of the labels to learn from while others are held out; all where None.
+    """
+    return [labeled, *((labeled if true is None else true) & (fold != i) for i in range(num_folds))]
+
+
+class ExpectedMasks:
+    """Masks of labels that teachers are about to be asked for, and what was computed for all of them at once."""
+
+    def __init__(self) -> None:
+        self.masks: list[NDArray[np.bool_]] = []
+        self.computed: dict[tuple[int, float], list[NDArray[np.float32]]] = {}  # by graph and share; one for each mask
+
+    @contextmanager
+    def expecting(self, masks: Sequence[NDArray[np.bool_]]) -> Iterator[None]:
+        """While it lasts, teachers are asked about the same targets with each of these masks.
+
+        Args:
+            masks: (n,) of labels to learn from; known by identity, which is the same in all processes.
+        """
+        self.masks = list(masks)
+        try:
+            yield
+        finally:
+            self.masks, self.computed = [], {}
+
+    def position(self, mask: NDArray[np.bool_]) -> int | None:
+        """Which of the masks this is; None where it is none of them."""
+        return next((i for i, one in enumerate(self.masks) if one is mask), None)

@@ -18,6 +18,7 @@ from ngm.graph import Graph
 from ngm.networks.input_scaling import ScalingName, Table, choose_input_scaling, column_scale, stored_by_density
 from ngm.propagation.kernel import JacobiSteps, Shares, hop, walk_shares
 from ngm.recipes.assortativity import prediction_assortativity
+from ngm.recipes.folds import ExpectedMasks
 from ngm.recipes.node_set import AllNodes, NodeSet
 from ngm.recipes.row_components import MAX_FITTED_ROWS, REDUCED_COLUMNS, principal_components, reduced_rows, with_kernel
 
@@ -169,6 +170,7 @@ class NodeViews:
         self._hops: dict[tuple[str, int], Floats] = {}
         self._components: dict[tuple[str, int | None], tuple[Floats, NDArray[np.float64]]] = {}
         self._alike: dict[tuple[str, int | None], GraphOperators] = {}
+        self.masks = ExpectedMasks()
 
     @property
     def num_nodes(self) -> int:

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from sklearn.metrics import r2_score
 
 from ngm._blas_threads import one_blas_thread
-from ngm.recipes.folds import label_folds
+from ngm.recipes.folds import fold_masks, label_folds
 from ngm.recipes.label_matrix import Mask
 from ngm.recipes.node_set import NodeSet
 from ngm.recipes.node_views import Floats, NodeViews
@@ -40,7 +40,8 @@ def stack_number_teachers(views: NodeViews, numbers: NumberTargets, labeled: Mas
     nodes = views.nodes
     fold = _dealt_folds(labeled, seed, nodes)
     held_out, num_folds = fold >= 0, nodes.largest(int(fold.max(initial=-1))) + 1
-    predictions, unseen = out_of_fold(lambda seen: predict_numbers(views, numbers, seen), labeled, fold, num_folds)
+    masks = fold_masks(labeled, fold, num_folds)
+    predictions, unseen = out_of_fold(lambda seen: predict_numbers(views, numbers, seen), masks, fold)
     unseen = [nodes.gather(found, held_out) for found in unseen]
     targets = numbers.gathered(held_out, nodes)
     known, weight = targets.values, targets.relative_weight

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngm.recipes.label_matrix import Mask
+from ngm.recipes.label_spreading import SPREADING, SPREADING_ALIKE, SPREADING_STEPS
 from ngm.recipes.linear_models import MAX_LABELED
 from ngm.recipes.node_set import AllNodes, NodeSet, at_most
 from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
 from ngm.recipes.ridge import MAX_KERNEL_ROWS, Fitted, kernel_ridge, ridge
-from ngm.recipes.teachers import SPREADING, SPREADING_ALIKE, SPREADING_STEPS, Prediction
+from ngm.recipes.teachers import Prediction
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ngm._blas_threads import one_blas_thread
 from ngm.recipes.calibration import SAMPLED, class_factors, confidence_power, powered, rescaled, teacher_power
-from ngm.recipes.folds import label_folds
+from ngm.recipes.folds import fold_masks, label_folds
 from ngm.recipes.label_matrix import Mask, Targets
 from ngm.recipes.node_set import NodeSet
 from ngm.recipes.node_views import Floats, NodeViews
@@ -135,9 +135,9 @@ def stack_teachers(
     fold = _dealt_folds(targets, true, seed, nodes) if preset.scored else np.full(len(labeled), -1)
     held_out = fold >= 0
     num_folds = nodes.largest(int(fold.max(initial=-1))) + 1
-    predictions, unseen = out_of_fold(
-        lambda seen: preset.teachers(views, targets, seen), labeled, fold, num_folds, true
-    )
+    masks = fold_masks(labeled, fold, num_folds, true)
+    with views.masks.expecting(masks):
+        predictions, unseen = out_of_fold(lambda seen: preset.teachers(views, targets, seen), masks, fold)
     assortativity = [graph_assortativity(predictions, operators) for operators in views.operators]
     prior = prior_weights(predictions, max(assortativity, default=0.0))
     known = targets.take(np.flatnonzero(held_out))
@@ -275,27 +275,22 @@ def _dealt_folds(targets: Targets, labeled: Mask, seed: int, nodes: NodeSet) -> 
 
 
 def out_of_fold(
-    predict: Callable[[Mask], Iterable[Prediction]],
-    labeled: Mask,
-    fold: NDArray[np.int64],
-    num_folds: int,
-    true: Mask | None = None,
+    predict: Callable[[Mask], Iterable[Prediction]], masks: Sequence[Mask], fold: NDArray[np.int64]
 ) -> tuple[list[Prediction], list[Floats]]:
     """What teachers say when they have seen all labels, and of each label held out when they have not seen it.
 
     Args:
         predict: (n,) mask of labels -> what each teacher that learned from them says of all nodes.
-        labeled: (n,) mask of all labels.
-        fold: (n,) fold in which each is held out, -1 where never.
-        num_folds: How many there are.
-        true: (n,) mask of the labels to learn from while others are held out; all where None.
+        masks: See `fold_masks`.
+        fold: (n,) fold in which each label is held out, -1 where never.
 
     Returns:
         (predictions of the teachers, of each (k, C) for the k labels held out, in the order of their nodes).
     """
-    predictions, held_out = list(predict(labeled)), fold >= 0
+    all_labels, *others = masks
+    predictions, held_out = list(predict(all_labels)), fold >= 0
     unseen = [np.zeros_like(prediction.values[held_out]) for prediction in predictions]
-    for i in range(num_folds):
-        for rows, found in zip(unseen, predict((labeled if true is None else true) & (fold != i)), strict=True):
+    for i, seen in enumerate(others):
+        for rows, found in zip(unseen, predict(seen), strict=True):
             rows[fold[held_out] == i] = found.values[fold == i]
     return predictions, unseen

@@ -15,16 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
 from ngm.recipes.label_matrix import Mask, Targets
+from ngm.recipes.label_spreading import SPREADING_ALIKE, spread_for_folds
 from ngm.recipes.linear_models import linear_proba, self_trained
-from ngm.recipes.node_set import AllNodes, NodeSet
-from ngm.recipes.node_views import Features, Floats, NodeViews, Operators
-
-SPREADING = 0.9  # share that a node takes from its neighbours in a graph
-SPREADING_ALIKE = 0.99  # share that it takes from the nodes most like it
-SPREADING_STEPS = {SPREADING: 50, SPREADING_ALIKE: 200}
+from ngm.recipes.node_views import Features, Floats, NodeViews
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +70,7 @@ def _without_graph(views: NodeViews, view: str, targets: Targets, labeled: Mask)
 def _with_graph(views: NodeViews, i: int, targets: Targets, labeled: Mask) -> Iterator[Prediction]:
     number = "" if len(views.operators) == 1 else f" {i}"
     graph = views.operators[i]
-    spread = spread_labels(graph, targets, labeled, nodes=views.nodes)
+    spread = spread_for_folds(views, graph, targets, labeled)
     yield Prediction(f"spreading{number}", "labels spread over the edges", spread, i)
     for view in views.features:
         rows = views.with_kernel_features(view, views.neighborhood(view, i))
@@ -123,7 +117,7 @@ def _of_rows(
     yield Prediction(f"{name} components{number}", words, found, i, prior=1 if i is None else 2)
     alike = views.alike(view, i)
     if alike is not None:
-        found = spread_labels(alike, targets, labeled, SPREADING_ALIKE)
+        found = spread_for_folds(views, alike, targets, labeled, SPREADING_ALIKE)
         words = f"labels spread over nodes with alike {'rows' if i is None else 'neighbourhoods'} ({view})"
         yield Prediction(f"{name} alike{number}", words, found, i, prior=2 if i is None else 8)
 
@@ -168,33 +162,3 @@ def _relearned(
     return Prediction(
         f"{name} relearned", f"linear model of {words}; learns from all teachers", values, graph, prior=prior
     )
-
-
-def spread_labels(
-    graph: Operators, targets: Targets, labeled: Mask, share: float = SPREADING, nodes: NodeSet | None = None
-) -> Floats:
-    """Labels spread over the normalised adjacency, each class brought to the same mean, or to its known share.
-
-    Args:
-        graph: Over the n nodes.
-        targets: Labels.
-        labeled: (n,) mask of those that may be learned from.
-        share: That a node takes from its neighbours in each step; a key of `SPREADING_STEPS`.
-        nodes: Where the nodes are; all in this process where None.
-    """
-    nodes = nodes or AllNodes(len(labeled))
-    start = targets.values * labeled[:, None]
-    if targets.weight is not None:
-        start *= targets.weight[:, None]
-    start /= np.maximum(nodes.sum(start), 1e-12)  # classes weigh alike, however many labels they have
-    mass = graph.spread(start, share, SPREADING_STEPS[share])
-    proportion = mass / np.maximum(nodes.sum(mass) / np.float32(nodes.count), 1e-12)  # class mass
-    if targets.class_prior is not None:
-        proportion *= targets.class_prior
-    total = proportion.sum(axis=1, keepdims=True)
-    uniform = np.full_like(proportion, 1 / targets.num_classes)
-    proba: Floats = np.divide(proportion, total, out=uniform, where=total > 1e-12)
-    if targets.multilabel:  # as many labels as the labelled nodes have
-        counts = nodes.sum(np.stack([targets.values.sum(axis=1) * labeled, labeled], axis=1).astype(np.float64))
-        proba = np.clip(proba * (counts[0] / max(counts[1], 1)), 0, 1).astype(np.float32)
-    return proba

@@ -9,11 +9,12 @@ from ngm import Graph, knn_graph
 from ngm.choices import Metric
 from ngm.recipes import node_views, row_components
 from ngm.recipes.label_matrix import Targets
+from ngm.recipes.label_spreading import SPREADING_ALIKE, spread_labels
 from ngm.recipes.linear_models import self_trained
 from ngm.recipes.node_set import OwnNodes
 from ngm.recipes.node_views import Floats, GraphOperators, NodeViews, scaled_features
 from ngm.recipes.row_components import with_kernel
-from ngm.recipes.teachers import SPREADING_ALIKE, predict_all, relearn, spread_labels
+from ngm.recipes.teachers import predict_all, relearn
 from tests.three_classes import EDGES, GRAPH, LABELED, TARGETS, N, X, views
 
 RNG = np.random.default_rng(0)
