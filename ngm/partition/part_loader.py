@@ -13,7 +13,7 @@ from ngm.distributed import sum_over_ranks
 from ngm.edge_batch import EdgeKind
 from ngm.graph import Graph
 from ngm.negatives import NegativeSampler
-from ngm.ordering import EdgeBlocks, edge_blocks, num_blocks
+from ngm.ordering import EdgeBlocks, num_blocks
 from ngm.partition.local_part import LocalPart
 from ngm.rows import Inputs
 from ngm.sampling import EdgeLoader
@@ -97,9 +97,12 @@ class PartLoader(EdgeLoader):
         self._sizes = {"rows": int(rows), "labelled rows": int(labeled_rows), "edges": count}
 
     def _blocks(self, seed: int) -> EdgeBlocks:
-        """As many as all processes have; where a process carries more edges than others, they are larger."""
+        """As many as all processes have; where a process carries more edges than others, they are larger.
+
+        Of a part with many edges the cut is kept in the folder of that part.
+        """
         even = -(-self.num_edges // self.totals.num_batches)
-        return edge_blocks(self._edges.ends(), len(self.labeled), seed, even + even // 32, self.totals.num_batches)
+        return self._edges.blocks(seed, even + even // 32, self.totals.num_batches)
 
 
 def _with_others(part: LocalPart) -> Graph:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from ngm import EdgeLoader, open_partition
+from ngm import EdgeLoader, open_partition, sampled_edges
+from ngm.ordering import out_of_core
 from ngm.partition.part_loader import PartLoader
 from tests import part_programs
 from tests.benchmark_modules import Forked
@@ -99,3 +100,21 @@ def test_negative_pairs_are_no_neighbours_in_any_part(parts: Path) -> None:
     pairs = [part.nodes[batch.nodes[pair]].tolist() for batch in loader for pair in batch.negatives]
     assert len(pairs) > 100
     assert all(frozenset(pair) not in joined and pair[0] != pair[1] for pair in pairs)
+
+
+def test_many_edges_of_a_part_are_cut_by_parts_and_the_cut_is_kept_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampled_edges, "LARGE_EDGES", 20)
+    monkeypatch.setattr(out_of_core, "PART_EDGES", 16)
+    part_programs.write_parts(tmp_path, parts=1)
+    partition = open_partition(tmp_path / "classes")
+    for name, found in part_programs.objectives(partition).items():
+        np.testing.assert_allclose(found, whole(name), rtol=1e-6, err_msg=name)
+    part = partition.local()
+    assert part.graph.num_edges > 20
+    assert part.graph.folder is not None
+    assert list((part.graph.folder / "batches").glob("*.npy"))
+    part_programs.write_parts(tmp_path / "again", parts=4)  # joined parts have no folder, and are cut in memory
+    for name, found in part_programs.objectives(open_partition(tmp_path / "again" / "classes")).items():
+        np.testing.assert_allclose(found, whole(name), rtol=1e-6, err_msg=name)
