@@ -4,13 +4,14 @@ A row looks into the cells whose centres are nearest to it; those that look into
 product. How many cells is read off a sample of rows whose true neighbors are known. Then each row looks at the
 neighbors of its neighbors and of the rows that chose it, which finds most of what the cells missed: on some data nearly
 all of it, on others much less. So rows look into few cells first, and into further ones for as long as the sample says
-that too much is missed.
+that too much is missed. Where most neighbors are in very few cells and the others far out, as in many rows of many
+clusters, still fewer cells come first: what looking at the neighbors of neighbors costs does not grow with the cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,6 +31,7 @@ _MIN_LIST = 12  # neighbors kept per row while searching; more where k is larger
 _MARGIN = 4  # beyond k
 _NUM_EXPANDED = 12  # of these, and of the rows that chose a row, so many are asked for their neighbors
 _MISS_FACTOR = 10.0  # the first cells may miss so many times what the search may miss in the end
+_FEWER_CELLS = 4  # twice that where it takes so many times fewer cells
 _WORTH_A_JOIN = 0.5  # part of the misses that a join left, up to which another one follows
 _GROWTH = 1.5  # times as many cells are looked into afterwards
 _ROUNDS = 4  # of cells and joins, in the count of steps; more are not counted
@@ -78,8 +80,9 @@ def approximate_neighbors(
         similarity, _ = nearest(space, sample, neighbor, space.key[neighbor], k)
         return 1 - recall_of(similarity, true_similarity)
 
-    coverage = 1 - _MISS_FACTOR * (1 - recall)
-    searched, probes = 0, num_probes(cells, place[sample], place[true_neighbor], coverage, lists.neighbor.shape[1])
+    coverages = [1 - factor * (1 - recall) for factor in (_MISS_FACTOR, 2 * _MISS_FACTOR)]
+    many, few = num_probes(cells, place[sample], place[true_neighbor], coverages, lists.neighbor.shape[1])
+    searched, probes = 0, few if _FEWER_CELLS * few <= many else many
     while True:
         search = partial(_search_cells, cells, searched, probes, lists)
         _search_shares(starts, _CHUNK_CELLS, search, lists, step, over_ranks)
@@ -89,7 +92,7 @@ def approximate_neighbors(
             before, misses = misses, missed()
         if misses <= 1 - recall or probes == len(cells):
             break
-        searched, probes = probes, min(math.ceil(_GROWTH * probes), len(cells))
+        searched, probes = probes, min(max(math.ceil(_GROWTH * probes), many), len(cells))
     similarity, neighbor = nearest_in_lists(space, lists, order, k, over_ranks)
     step(_ROUNDS * n)
     return similarity, neighbor, recall_of(similarity[sample], true_similarity)
@@ -115,24 +118,28 @@ def recall_of(similarity: Tensor, true_similarity: Tensor) -> float:
 
 
 def num_probes(
-    cells: Cells, sample: NDArray[np.int64], true_neighbor: NDArray[np.int64], coverage: float, list_size: int
-) -> int:
-    """Cells to search per row for this share of the true neighbors and `list_size` others.
+    cells: Cells,
+    sample: NDArray[np.int64],
+    true_neighbor: NDArray[np.int64],
+    coverages: Sequence[float],
+    list_size: int,
+) -> list[int]:
+    """Cells to search per row for each of some shares of the true neighbors, and `list_size` others.
 
     Args:
         cells: All rows.
         sample: (s,) places of some.
         true_neighbor: (s, k) places of their neighbors.
-        coverage: Share of the latter.
+        coverages: Shares of the latter.
         list_size: Neighbors that a row should see at least.
     """
     nearest_cells = np.argsort(-(cells.query[sample] @ cells.center.T), axis=1)  # (s, c)
     rank = np.empty_like(nearest_cells)
     np.put_along_axis(rank, nearest_cells, np.arange(len(cells))[None], axis=1)
     cell_of = np.searchsorted(cells.starts, true_neighbor, side="right") - 1
-    needed = np.quantile(np.take_along_axis(rank, cell_of, axis=1), min(max(coverage, 0.5), 1.0))
-    min_cell_size = int((cells.starts[1:] - cells.starts[:-1]).min())
-    return min(max(int(needed) + 1, -(-(list_size + 1) // min_cell_size)), len(cells))  # the row itself is in one
+    needed = np.quantile(np.take_along_axis(rank, cell_of, axis=1), np.clip(coverages, 0.5, 1.0))
+    least = -(-(list_size + 1) // int((cells.starts[1:] - cells.starts[:-1]).min()))  # the row itself is in one
+    return [min(max(int(number) + 1, least), len(cells)) for number in needed]
 
 
 def _search_cells(cells: Cells, searched: int, probes: int, lists: NeighborLists, first: int, stop: int) -> None:

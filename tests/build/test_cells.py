@@ -51,6 +51,6 @@ def test_the_cells_that_a_row_looks_into_hold_more_rows_than_are_kept(
     monkeypatch.setattr(cells, "CELL_SIZE", 16)
     made = cells_of(clustered(400))  # 32, of 12 or 13 rows
     rows = np.arange(400)
-    probes = approximate.num_probes(made, rows, rows[:, None], 0.5, kept)  # each row is in its own cell
+    [probes] = approximate.num_probes(made, rows, rows[:, None], [0.5], kept)  # each row is in its own cell
     assert probes * 12 > kept or probes == len(made)
     assert probes <= kept // 12 + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -297,9 +298,33 @@ def test_what_is_not_new_is_not_compared_again() -> None:
 def test_too_few_cells_are_followed_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "CELL_SIZE", 16)
     monkeypatch.setattr(approximate, "join", lambda cells, lists, *others: lists)
-    monkeypatch.setattr(approximate, "num_probes", lambda *others: 1)
+    monkeypatch.setattr(approximate, "num_probes", lambda *others: [1, 1])
     x = clustered(1000)
     assert nearest_neighbors(x, 3, search="approximate", recall=0.95).recall >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("many", "few", "expected"),
+    [(8, 3, [(0, 8), (8, 12)]), (8, 2, [(0, 2), (2, 8), (8, 12)])],
+    ids=["no_fewer_cells_are_worth_it", "a_quarter_of_the_cells_comes_first"],
+)
+def test_fewer_cells_come_first_where_they_hold_most_neighbors(
+    many: int, few: int, expected: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[tuple[int, int]] = []
+    found = approximate._search_cells
+
+    def noted(made: cells.Cells, before: int, probes: int, *others: Any) -> None:
+        if (before, probes) not in searched:
+            searched.append((before, probes))
+        found(made, before, probes, *others)
+
+    monkeypatch.setattr(cells, "CELL_SIZE", 16)
+    monkeypatch.setattr(approximate, "_search_cells", noted)
+    monkeypatch.setattr(approximate, "join", lambda cells, lists, *others: lists)
+    monkeypatch.setattr(approximate, "num_probes", lambda *others: [many, few])
+    assert nearest_neighbors(clustered(1000), 3, search="approximate", recall=0.999).recall >= 0.999
+    assert searched[: len(expected)] == expected
 
 
 def test_the_same_seed_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
