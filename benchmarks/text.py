@@ -141,16 +141,17 @@ class Plain(nn.Module):
 
 
 class OneHot(nn.Module):
-    """The first layer as a convolution: (b, L) codes -> (b, frames, 1, L - kernel + 1)."""
+    """The first layer as a convolution: (b, L) codes -> (b, frames, 1, positions)."""
 
     def __init__(self, own: FirstLayer) -> None:
         super().__init__()
-        self.weight, self.bias = own.weight, own.bias
+        self.weight, self.bias, self.pool = own.weight, own.bias, own.pool
 
     def forward(self, codes: Tensor) -> Tensor:
-        """(b, L) codes -> (b, frames, 1, L - kernel + 1), channels last in memory."""
+        """(b, L) codes -> (b, frames, 1, (L - kernel + 1) // pool), channels last in memory."""
         columns = F.one_hot(codes.long(), self.weight.shape[1] + 1)[..., 1:].to(self.weight.dtype)
-        return F.conv2d(columns[:, None].permute(0, 3, 1, 2), self.weight[:, :, None], self.bias)
+        summed = F.conv2d(columns[:, None].permute(0, 3, 1, 2), self.weight[:, :, None], self.bias)
+        return F.relu(F.max_pool2d(summed, (1, self.pool)))
 
 
 def copied(linear: nn.Module) -> nn.Linear:

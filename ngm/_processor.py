@@ -32,6 +32,15 @@ def multiplies(dtype: torch.dtype) -> bool:
     return survives(lambda: _multiply(dtype))
 
 
+@cache
+def bfloat16_pays() -> bool:
+    """Whether the processor multiplies bfloat16 itself; where it does not, products are many times slower."""
+    if not hasattr(torch.cpu, "get_capabilities"):
+        return False
+    can = torch.cpu.get_capabilities()
+    return bool(can.get("avx512_bf16") or can.get("amx_bf16")) and multiplies(torch.bfloat16)
+
+
 def check_bfloat16() -> None:
     """Refuses bfloat16 where a product in it would end the process."""
     if not multiplies(torch.bfloat16):

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ngm.networks.charcnn import CharCNNModule
-from ngm.networks.first_layer import FirstLayer
 from ngm.networks.lstm import LSTMModule
 
 
@@ -30,7 +29,6 @@ class _Characters(nn.Module):
 
     def __init__(self, own: CharCNNModule) -> None:
         super().__init__()
-        own.first = _OneHot(own.first)  # type: ignore[assignment]
         self.own = own
 
     def forward(self, codes: Tensor) -> Tensor:
@@ -45,18 +43,6 @@ class _Characters(nn.Module):
             x = F.relu(layer(x))  # (b, hidden)
         logits: Tensor = own.output(x)
         return logits
-
-
-class _OneHot(nn.Module):
-    """`FirstLayer` as the convolution that it stands for: (b, L) codes -> (b, frames, 1, L - kernel + 1)."""
-
-    def __init__(self, own: FirstLayer) -> None:
-        super().__init__()
-        self.weight, self.bias = own.weight, own.bias
-
-    def forward(self, codes: Tensor) -> Tensor:
-        columns = F.one_hot(codes.long(), self.weight.shape[1] + 1)[..., 1:]  # (b, L, characters); a blank is zeros
-        return F.conv1d(columns.to(self.weight.dtype).transpose(1, 2), self.weight, self.bias)[:, :, None]
 
 
 class _Words(nn.Module):

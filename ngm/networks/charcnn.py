@@ -98,7 +98,7 @@ class CharCNNModule(nn.Module):
         if self.num_frames < 1:
             raise ValueError(f"length is {length}; size {size!r} needs at least {self.size.field} characters")
         frames, hidden = self.size.frames, self.size.hidden
-        self.first = FirstLayer(len(ALPHABET), frames, self.size.kernels[0])
+        self.first = FirstLayer(len(ALPHABET), frames, self.size.kernels[0], POOL if self.size.pooled[0] else 1)
         self.convolutions = nn.ModuleList(nn.Conv2d(frames, frames, (1, kernel)) for kernel in self.size.kernels[1:])
         self.hidden = nn.ModuleList([nn.Linear(frames * self.num_frames, hidden), nn.Linear(hidden, hidden)])
         self.rectify = nn.ReLU()  # a layer of its own, so that h can be read behind it
@@ -157,10 +157,7 @@ class CharCNNModule(nn.Module):
 
     def convolve(self, codes: Tensor, filters: Sequence[WinogradFilter] = ()) -> Tensor:
         """(r, width) codes -> (r, channels, frames); by plain convolutions where no filters are given."""
-        x = self.first(codes)  # (r, channels, 1, positions), channels last in memory
-        if self.size.pooled[0]:
-            x = F.max_pool2d(x, (1, POOL))
-        x = F.relu(x)  # behind the pooling: the same, and a third of the work
+        x: Tensor = self.first(codes)  # (r, channels, 1, positions), channels last in memory; pooled, behind ReLU
         for i, (convolution, pooled) in enumerate(zip(self.convolutions, self.size.pooled[1:], strict=True)):
             if filters:
                 rows = winograd_convolution(x.squeeze(2).transpose(1, 2), filters[i])  # (r, positions, channels)

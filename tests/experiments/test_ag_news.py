@@ -146,11 +146,11 @@ def test_a_stopped_seed_goes_on_from_its_last_epoch_to_the_same_score(
     keep, evaluated = tmp_path / "kept.jsonl", []
     accuracy = Articles.accuracy
 
-    def interrupted(self: Articles, network: nn.Module, ids: articles.Ids) -> float:
+    def interrupted(self: Articles, network: nn.Module, ids: articles.Ids, bfloat16: bool) -> float:
         evaluated.append(len(ids))
         if len(evaluated) == 3:
             raise KeyboardInterrupt
-        return accuracy(self, network, ids)
+        return accuracy(self, network, ids, bfloat16)
 
     whole = ag_news.run(["tiny"], seeds=1, steps=8)
     monkeypatch.setattr(Articles, "accuracy", interrupted)

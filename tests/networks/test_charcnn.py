@@ -76,19 +76,30 @@ def test_a_text_gets_the_same_logits_in_any_company_and_with_any_padding() -> No
         assert torch.allclose(network(F.pad(codes[i : i + 1], (0, 514))), together[i : i + 1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("frames", [8, 65])
-def test_the_first_layer_is_a_convolution_over_one_hot_columns(frames: int) -> None:
-    layer = FirstLayer(70, frames, 7).double()
+@pytest.mark.parametrize(("frames", "pool"), [(8, 1), (65, 3), (300, 3)])  # 300: more than are looked up together
+def test_the_first_layer_is_a_convolution_over_one_hot_columns_pooled(frames: int, pool: int) -> None:
+    layer = FirstLayer(70, frames, 7, pool).double()
     generator = torch.Generator().manual_seed(1)
     for parameter in layer.parameters():
         nn.init.normal_(parameter, generator=generator)
     codes = torch.randint(0, 71, (5, 40), generator=generator, dtype=torch.uint8)
     columns = F.one_hot(codes.long(), 71)[..., 1:].double().transpose(1, 2)
-    plain = F.conv1d(columns, layer.weight, layer.bias)[:, :, None]
+    plain = F.relu(F.max_pool1d(F.conv1d(columns, layer.weight, layer.bias), pool))[:, :, None]
     ours = layer(codes)
     assert torch.allclose(ours, plain, rtol=0, atol=1e-12)
+    assert torch.allclose(layer.convolution(codes), plain, rtol=0, atol=1e-12)
     for mine, theirs in zip(gradients(layer, ours), gradients(layer, plain), strict=True):
         assert torch.allclose(mine, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_a_weight_that_is_nan_is_not_lost_in_pooling() -> None:
+    layer = FirstLayer(70, 20, 7, 3)
+    nn.init.ones_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    layer.weight.data[4, 9, 0] = torch.nan  # of the tenth character, where it is the first of seven
+    codes = torch.ones(1, 15, dtype=torch.uint8)
+    codes[0, 4] = 10  # in the second of three pooled positions
+    assert layer(codes)[0, :, 0].isnan().nonzero().tolist() == [[4, 1]]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ngm._processor import bfloat16_pays
 from ngm.build import knn_graph
 from ngm.datasets import Dataset, DatasetUnavailableError, Progress
 from ngm.graph import Graph
@@ -71,6 +72,11 @@ class AgNewsMethod:
     steps: int = 3000
     epoch_steps: int | None = None
     published: float | None = None
+
+    @property
+    def bfloat16(self) -> bool:
+        """Whether products are in bfloat16: those of wide networks, where the processor has such products."""
+        return self.size != "tiny" and bfloat16_pays()
 
 
 @dataclass(eq=False)
@@ -146,12 +152,12 @@ class Articles:
             y_few[rng.permutation(ids)[:count]] = label
         return y_few
 
-    def accuracy(self, network: nn.Module, ids: Ids) -> float:
+    def accuracy(self, network: nn.Module, ids: Ids, bfloat16: bool = False) -> float:
         """Share of these articles that the network gives their class."""
         network.eval()
         codes = self.codes.take(torch.from_numpy(ids))
         batches = torch.split(torch.argsort(codes.lengths, stable=True), _BATCH_ROWS)
-        with torch.inference_mode():
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
             logits = torch.cat([network(codes[batch]) for batch in batches])
         order = torch.cat(batches).numpy()
         return accuracy(self.data.y[ids][order], logits.argmax(dim=1).numpy())
@@ -182,7 +188,7 @@ def fitted(
     length = min(len(loader), method.epoch_steps or len(loader))
 
     def evaluate(network: nn.Module) -> Epoch:
-        return {"accuracy": articles.accuracy(network, articles.validation)}
+        return {"accuracy": articles.accuracy(network, articles.validation, method.bfloat16)}
 
     history = train(
         network,
@@ -192,6 +198,7 @@ def fitted(
         max_steps=length,
         seed=seed,
         learning_rate=method.learning_rate,
+        bfloat16=method.bfloat16,
         evaluate=evaluate,
         patience=None if method.cut else max(PATIENCE, -(-PATIENCE * VALIDATION_INTERVAL // length)),
         ema_decay=AVERAGE,
@@ -210,7 +217,7 @@ def scores(
     network, history, length = fitted(articles, method, labels, seed, steps, folder)
     epochs_used = history.epochs[: history.best_epoch + 1]
     return {
-        "accuracy": articles.accuracy(network, articles.data.test),
+        "accuracy": articles.accuracy(network, articles.data.test, method.bfloat16),
         "validation": float(epochs_used[-1]["validation_accuracy"]),
         "seconds": sum(epoch["seconds"] for epoch in epochs_used),
         "steps": float(len(epochs_used) * length),
