@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ngm._arguments import as_numbers, short_repr, whole_number
-from ngm._pair_keys import MAX_KEYED_NODES, unique_pairs
+from ngm._pair_keys import MAX_KEYED_NODES, sorted_pair_keys, unique_pairs
 
 _ROWS_AT_ONCE = 1 << 20  # edges looked at together, so that a memory map is never in memory whole
 
@@ -58,6 +60,10 @@ def refuse_repeated(edges: Tensor, num_nodes: int, directed: bool) -> None:
     """Names the first edge that was there before; edges that are sorted, as ours are, take one pass."""
     if _ascending(edges, directed):
         return
+    if num_nodes <= MAX_KEYED_NODES:
+        keys = sorted_pair_keys([edges], num_nodes, directed)
+        if not any((part[1:] == part[:-1]).any() for part in _overlapping(keys)):
+            return
     pairs = edges if directed else edges.sort(dim=1).values
     ends, group = distinct_pairs(pairs, num_nodes)
     if len(ends) == len(edges):
@@ -69,6 +75,12 @@ def refuse_repeated(edges: Tensor, num_nodes: int, directed: bool) -> None:
         f"edge {row} is {edges[row].tolist()}, and edge {before} is {edges[before].tolist()}, the same; give each edge "
         "once, or use Graph.from_edges, which merges them"
     )
+
+
+def _overlapping(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Parts of an array; each begins with the last entry of the one before."""
+    for start in range(0, len(keys), _ROWS_AT_ONCE):
+        yield keys[max(start - 1, 0) : start + _ROWS_AT_ONCE]
 
 
 def _ascending(edges: Tensor, directed: bool) -> bool:

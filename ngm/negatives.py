@@ -15,10 +15,10 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ngm._arguments import short_repr
-from ngm._pair_keys import pair_keys
-from ngm.graph import Graph
+from ngm._pair_keys import pair_keys, sorted_pair_keys
 
 Ids = NDArray[np.int64]
 MAX_NEGATIVES = 100  # per edge
@@ -29,34 +29,32 @@ _STREAM = 0x9E6A  # keeps these random numbers apart from those of the batches
 
 
 class NeighborLookup:
-    """Tells neighbours from other pairs, direction aside.
+    """Tells neighbours from other pairs, direction aside; 8 bytes an edge.
 
     Args:
-        graph: The graph.
+        num_nodes: Number of nodes.
+        lists: Edges, in one list or several, each (m, 2) node ids.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self.num_nodes = graph.num_nodes
-        self.keys = np.unique(self._keys(graph.edges.numpy().T))
+    def __init__(self, num_nodes: int, *lists: Tensor) -> None:
+        self.num_nodes = num_nodes
+        self.keys = sorted_pair_keys(lists, num_nodes, directed=False)
 
     def joined(self, pairs: Ids) -> NDArray[np.bool_]:
         """(k,) whether the two nodes of each of (2, k) pairs are one node or neighbours."""
         same = pairs[0] == pairs[1]
         if not len(self.keys):
             return cast("NDArray[np.bool_]", same)
-        keys = self._keys(pairs)
+        keys = pair_keys(pairs.min(axis=0), pairs.max(axis=0), self.num_nodes)
         found = self.keys[np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)] == keys
         return cast("NDArray[np.bool_]", found | same)
-
-    def _keys(self, pairs: Ids) -> Ids:
-        return pair_keys(pairs.min(axis=0), pairs.max(axis=0), self.num_nodes)
 
 
 class NegativeSampler:
     """Draws negative pairs for the edges of a batch.
 
     Args:
-        graphs: The graphs that edges are of.
+        lookups: For each graph that edges are of, what tells neighbours; None where `negatives` is 0.
         negatives: Pairs per edge of each graph; of a fraction, that share of the edges gets one more.
         nodes: Gives the nodes of a graph to draw from, those with a sampled edge; asked where pairs are drawn.
         labeled: (n,) mask of labelled nodes.
@@ -65,7 +63,7 @@ class NegativeSampler:
 
     def __init__(
         self,
-        graphs: Sequence[Graph],
+        lookups: Sequence[NeighborLookup | None],
         negatives: Sequence[float],
         nodes: Callable[[int], Ids],
         labeled: NDArray[np.bool_],
@@ -73,12 +71,11 @@ class NegativeSampler:
     ) -> None:
         self.negatives, self.labeled, self.seed = np.array(negatives, dtype=np.float64), labeled, seed
         self.rounds = math.ceil(max(negatives))
-        self.lookups: list[NeighborLookup | None] = []
+        self.lookups = lookups
         self.candidates: list[tuple[Ids, Ids]] = []  # of each graph: unlabelled nodes, labelled nodes
-        for g, (graph, count) in enumerate(zip(graphs, negatives, strict=True)):
+        for g, count in enumerate(negatives):
             known = nodes(g) if count > 0 else np.zeros(0, dtype=np.int64)
             self.candidates.append((known[~labeled[known]], known[labeled[known]]))
-            self.lookups.append(NeighborLookup(graph) if count > 0 else None)
 
     def draw(
         self, epoch: int, batch: int, ends: Ids, source: Ids, first: int, total: int

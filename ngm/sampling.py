@@ -23,7 +23,7 @@ from ngm._node_targets import as_targets, class_sides, labeled_nodes, node_weigh
 from ngm.choices import Sampling
 from ngm.edge_batch import ALL_KINDS, EdgeBatch, EdgeKind, Totals
 from ngm.graph import Graph
-from ngm.negatives import NegativeSampler, check_negatives
+from ngm.negatives import NegativeSampler, NeighborLookup, check_negatives
 from ngm.ordering import EdgeBlocks, epoch_order, num_blocks
 from ngm.parameters import PARAMETERS
 from ngm.rows import Inputs, check_rows, num_rows, take_rows
@@ -99,12 +99,14 @@ class EdgeLoader:
         self.num_edges, self._directed = self._edges.num_edges, tuple(g.directed for g in graphs)
         self._negatives = _negatives_per_graph(negatives, len(graphs))
         self._arrange()
-        sampled = any(self._negatives) and self.num_edges > 0
-        self._pairs = (
-            NegativeSampler(graphs, self._negatives, self._edges.nodes, self.labeled.bool().numpy(), self.seed)
-            if sampled
-            else None
-        )
+        self._pairs: NegativeSampler | None = None
+        if any(self._negatives) and self.num_edges > 0:
+            lookups = [
+                self._neighbor_lookup(g) if count > 0 else None
+                for g, count in zip(graphs, self._negatives, strict=True)
+            ]
+            mask = self.labeled.bool().numpy()
+            self._pairs = NegativeSampler(lookups, self._negatives, self._edges.nodes, mask, self.seed)
 
     def __len__(self) -> int:
         """Number of batches in an epoch, the same on every rank."""
@@ -158,6 +160,10 @@ class EdgeLoader:
         self.totals = Totals(float(self.node_weight.sum()), num_edges, batches, self._directed, self._negatives)
         self._orders: dict[int, Sequence[_Neighborhood]] = {}
         self._sides = class_sides(self.y, self.labeled) if self.sampling == "balanced" else []
+
+    def _neighbor_lookup(self, graph: Graph) -> NeighborLookup:
+        """Which nodes of a graph are joined, for negative pairs."""
+        return NeighborLookup(graph.num_nodes, graph.edges)
 
     @property
     def _in_neighborhoods(self) -> bool:

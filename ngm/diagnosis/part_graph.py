@@ -81,6 +81,8 @@ class PartGraph:
     def _sample(self) -> Ids:
         """(s, 2) global ids of the edges with the smallest hashes: the same however the graph is cut."""
         ends = self._part.nodes[self._part.graph.edges.numpy()]
+        if not self._part.header.directed:
+            ends.sort(axis=1)  # parts have them by local ids
         key = np.random.SeedSequence(self._seed).generate_state(1, np.uint64)
         values = mix(mix(ends[:, 0].astype(np.uint64) + key) + ends[:, 1].astype(np.uint64)).view(np.int64)
         hashed = np.column_stack([values, ends])

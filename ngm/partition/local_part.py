@@ -19,6 +19,7 @@ from ngm.networks.input_scaling import Table
 from ngm.partition.part_folder import PartsHeader, part_path, read_array, read_rows
 
 Ids = NDArray[np.int64]
+_ROWS_AT_ONCE = 1 << 20  # pairs looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +162,11 @@ def _joined(parts: Sequence[LocalPart], numbers: tuple[int, ...], rank: int) -> 
     nodes = np.concatenate([own, outside])
     order = np.argsort(nodes)
 
-    def local(part: LocalPart, pairs: Tensor) -> NDArray[np.int64]:
-        at = np.searchsorted(nodes, part.nodes, sorter=order)
-        return cast(Ids, order[at][pairs.numpy()])
-
-    edges = np.concatenate([local(part, part.graph.edges) for part in parts])
+    places = [order[np.searchsorted(nodes, part.nodes, sorter=order)] for part in parts]
+    edges = _joined_pairs([part.graph.edges for part in parts], places)
     weight = torch.cat([part.graph.weight for part in parts])
     graph = Graph(len(nodes), torch.from_numpy(edges), weight, parts[0].header.directed)
-    others = np.concatenate([local(part, part.other_edges) for part in parts])
+    others = _joined_pairs([part.other_edges for part in parts], places)
 
     def rows(values: Sequence[Tensor]) -> Tensor:
         """The own rows of all parts, then one copy of each border row."""
@@ -196,6 +194,17 @@ def _joined(parts: Sequence[LocalPart], numbers: tuple[int, ...], rank: int) -> 
     )
 
 
+def _joined_pairs(lists: Sequence[Tensor], places: Sequence[Ids]) -> Ids:
+    """All pairs of nodes of several lists, each with its nodes at other places; nothing else is in memory whole."""
+    joined, at = np.empty((sum(map(len, lists)), 2), dtype=np.int64), 0
+    for pairs, place in zip(lists, places, strict=True):
+        for start in range(0, len(pairs), _ROWS_AT_ONCE):
+            part = pairs[start : start + _ROWS_AT_ONCE].numpy()
+            joined[at : at + len(part)] = place[part]
+            at += len(part)
+    return joined
+
+
 def _joined_array(arrays: Sequence[NDArray[np.generic]], parts: Sequence[LocalPart], kept: Ids) -> NDArray[np.generic]:
     own = [array[: part.num_own] for array, part in zip(arrays, parts, strict=True)]
     border = np.concatenate([array[part.num_own :] for array, part in zip(arrays, parts, strict=True)])
@@ -212,6 +221,11 @@ def _joined_rows(parts: Sequence[LocalPart], kept: Ids) -> Table:
 
 def _without(others: Ids, carried: Ids, n: int) -> Ids:
     """Edges that other parts carry, each once, without those that turn out to be carried here."""
-    keys, here = others[:, 0] * n + others[:, 1], carried[:, 0] * n + carried[:, 1]
-    _, first = np.unique(keys, return_index=True)
-    return cast(Ids, others[first[~np.isin(keys[first], here)]])
+    keys, first = np.unique(others[:, 0] * n + others[:, 1], return_index=True)
+    away = np.ones(len(keys), dtype=bool)
+    for start in range(0, len(carried) if len(keys) else 0, _ROWS_AT_ONCE):
+        part = carried[start : start + _ROWS_AT_ONCE]
+        here = part[:, 0] * n + part[:, 1]
+        at = np.searchsorted(keys, here).clip(max=len(keys) - 1)
+        away[at[keys[at] == here]] = False
+    return cast(Ids, others[first[away]])

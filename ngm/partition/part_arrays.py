@@ -25,7 +25,7 @@ class PartArrays:
         num_own: How many of them the part owns.
         border_part: (b,) which part owns each border node.
         border_place: (b,) its place among the nodes of that part.
-        edges: (m, 2) local ids of the ends of the edges that the part carries.
+        edges: (m, 2) local ids of the ends of the edges that the part carries, sorted as in `Graph.from_edges`.
         edge_ids: (m,) places of these edges in the whole graph.
         other_edges: (k, 2) local ids of edges between nodes of this part that other parts carry.
     """
@@ -61,15 +61,24 @@ def part_arrays(graph: Graph, assignment: Assignment) -> Iterator[PartArrays]:
         def local(nodes: Ids, p: int = p, own: Ids = own, border: Ids = border) -> Ids:
             return np.where(part[nodes] == p, place[nodes], len(own) + np.searchsorted(border, nodes))
 
+        edges = local(ends[mine])
+        order = _ascending_order(edges, graph.directed)
         yield PartArrays(
             nodes=np.concatenate([own, border]),
             num_own=len(own),
             border_part=part[border],
             border_place=place[border],
-            edges=local(ends[mine]),
-            edge_ids=mine,
+            edges=edges[order],
+            edge_ids=mine[order],
             other_edges=local(ends[others[p]]),
         )
+
+
+def _ascending_order(edges: Ids, directed: bool) -> Ids:
+    """(m,) the order of edges by their ends; where undirected, the smaller end of each is put first, in place."""
+    if not directed:
+        edges.sort(axis=1)
+    return np.lexsort((edges[:, 1], edges[:, 0]))
 
 
 def _by_part(of: NDArray[np.int32], parts: int) -> tuple[Ids, Ids]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ngm.distributed import sum_over_ranks
 from ngm.edge_batch import EdgeKind
 from ngm.graph import Graph
-from ngm.negatives import NegativeSampler
+from ngm.negatives import NeighborLookup
 from ngm.ordering import EdgeBlocks, num_blocks
 from ngm.partition.local_part import LocalPart
 from ngm.rows import Inputs
@@ -68,11 +67,6 @@ class PartLoader(EdgeLoader):
             negatives=negatives,
             dtype=dtype,
         )
-        if self._pairs is not None:
-            graphs = [_with_others(part)]
-            self._pairs = NegativeSampler(
-                graphs, self.totals.negatives, self._edges.nodes, self.labeled.numpy(), self.seed
-            )
 
     def sizes(self) -> dict[str, int]:
         """Of the whole."""
@@ -96,6 +90,10 @@ class PartLoader(EdgeLoader):
         self.totals = replace(self.totals, num_labeled=weight, num_edges=((ll, lu, uu),), num_batches=batches)
         self._sizes = {"rows": int(rows), "labelled rows": int(labeled_rows), "edges": count}
 
+    def _neighbor_lookup(self, graph: Graph) -> NeighborLookup:
+        """Of all edges between the nodes of a part, whoever carries them."""
+        return NeighborLookup(graph.num_nodes, graph.edges, self._part.other_edges)
+
     def _blocks(self, seed: int) -> EdgeBlocks:
         """As many as all processes have; where a process carries more edges than others, they are larger.
 
@@ -103,9 +101,3 @@ class PartLoader(EdgeLoader):
         """
         even = -(-self.num_edges // self.totals.num_batches)
         return self._edges.blocks(seed, even + even // 32, self.totals.num_batches)
-
-
-def _with_others(part: LocalPart) -> Graph:
-    """The edges between the nodes of a part, whoever carries them, to tell neighbours from other pairs."""
-    edges = torch.cat([part.graph.edges, part.other_edges])
-    return Graph.from_edges(edges, np.ones(len(edges)), part.graph.num_nodes)

@@ -46,7 +46,7 @@ class PairSampler:
         self.weight = np.cumsum(graph.weight.numpy(), dtype=np.float64)
         if not len(self.weight) or self.weight[-1] == 0:
             raise ValueError(f"{graph} has no edge with a weight above 0 to draw; give some of them a weight")
-        self.neighbors = NeighborLookup(graph)
+        self.neighbors = NeighborLookup(graph.num_nodes, graph.edges)
 
     def draw(self, count: int) -> tuple[Tensor, Tensor]:
         """(2, count) ends of edges, with replacement, and (2, up to count) other pairs of two different nodes."""
