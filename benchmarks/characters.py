@@ -5,8 +5,9 @@
 A step is forward, backward and Adam on a batch of AG News. `plain` is what one would write first: one-hot columns,
 `nn.Conv1d`, all texts padded to 1,014 positions, float32. `ours` is `CharCNNModule`, and `before` is it without what is
 particular to wide layers: the first layer as a convolution over one-hot columns, plain convolutions after it, groups of
-32 texts or more. The three have the same weights and their logits agree, or this stops; they take turns, and the best
-step of each counts. Ratios are texts per second over those of `plain`. Texts are made up where NGM_DATA has no AG News.
+32 texts or more. The three have the same weights and their logits agree, or this stops. Where the processor multiplies
+bfloat16 itself, `bfloat16` is ours with products in it. They take turns, and the best step of each counts. Ratios are
+texts per second over those of `plain`. Texts are made up where NGM_DATA has no AG News.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from text import OneHot, Plain, some_texts
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ngm._processor import bfloat16_pays
 from ngm.networks import charcnn
 from ngm.networks.charcnn import SIZES, CharCNNModule
 from ngm.networks.winograd import WinogradFilter
@@ -27,6 +29,7 @@ from ngm.text.characters import quantize
 
 CLASSES = 4
 FORMS = ("plain", "before", "ours")
+HALF = "bfloat16"
 BATCH = {"tiny": 128, "small": 128, "large": 64}  # of large fewer than the 128 of the table, as a step takes long
 TOLERANCE = {"tiny": 1e-4, "small": 1e-3, "large": 1e-3}  # of logits, relative to the largest
 
@@ -64,6 +67,8 @@ def show(per_text: dict[str, float], source: str, options: argparse.Namespace, l
     for size in sizes:
         plain, before, ours = (per_text[f"{size}, {name}"] for name in FORMS)
         ratios |= {f"{size}, ours / plain": plain / ours, f"{size}, ours / before": before / ours}
+        if f"{size}, {HALF}" in per_text:
+            ratios[f"{size}, {HALF} / plain"] = plain / per_text[f"{size}, {HALF}"]
     report(
         "characters",
         ratios,
@@ -120,15 +125,18 @@ def check_agreement(size: str, codes: Tensor) -> None:
 def measured(size: str, codes: Tensor, repeats: int) -> dict[str, float]:
     """Seconds of a step of each network, the best of several; they take turns."""
     jobs = {name: training_step(network_of(name, size).train(), codes) for name in FORMS}
+    if bfloat16_pays():
+        jobs[HALF] = training_step(network_of("ours", size).train(), codes, bfloat16=True)
     return dict(zip(jobs, best_of(repeats, *jobs.values()), strict=True))
 
 
-def training_step(network: nn.Module, codes: Tensor) -> Callable[[], None]:
+def training_step(network: nn.Module, codes: Tensor, bfloat16: bool = False) -> Callable[[], None]:
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
     y = torch.arange(len(codes)) % CLASSES
 
     def step() -> None:
-        cost = F.cross_entropy(network(codes), y)
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            cost = F.cross_entropy(network(codes), y)
         optimizer.zero_grad()
         cost.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

@@ -64,7 +64,7 @@ class SampledEdges:
         chosen = [self._choose(g, frozenset(wanted)) for g, wanted in enumerate(kinds)]
         self.num_edges = int(self.counts.sum())
         # numbers of the sampled edges, where they are not all
-        self._chosen = None if self.num_edges == self._first[-1] else _joined(chosen, self._first)
+        self._chosen = None if self.num_edges == self._first[-1] else self._numbers(chosen)
 
     def __len__(self) -> int:
         return self.num_edges
@@ -152,8 +152,8 @@ class SampledEdges:
         unlabeled: Ids = 2 - self._labeled[ends].sum(axis=1)
         return unlabeled
 
-    def _choose(self, g: int, wanted: frozenset[EdgeKind]) -> list[Index]:
-        """Counts the edges of a graph by kind; rows of those to sample, chunk by chunk, where they are not all."""
+    def _choose(self, g: int, wanted: frozenset[EdgeKind]) -> list[Index] | None:
+        """Counts the edges of a graph by kind; rows of those to sample, chunk by chunk, None where all kinds are."""
         rows: list[Index] = []
         index = np.uint32 if self._first[-1] <= np.iinfo(np.uint32).max else np.int64
         for at in range(0, len(self._edges[g]), CHUNK):
@@ -162,10 +162,15 @@ class SampledEdges:
             self.counts[g] += np.bincount(kind[kept], minlength=3)
             if wanted != ALL_KINDS:
                 rows.append((np.flatnonzero(kept) + at).astype(index))
-        return rows if wanted != ALL_KINDS else [np.arange(len(self._edges[g])).astype(index)]
+        return rows if wanted != ALL_KINDS else None
 
-
-def _joined(chosen: list[list[Index]], first: Ids) -> Index:
-    index = np.uint32 if first[-1] <= np.iinfo(np.uint32).max else np.int64
-    parts = [(rows + first[g]).astype(index) for g, of_graph in enumerate(chosen) for rows in of_graph]
-    return np.concatenate([np.zeros(0, dtype=index), *parts])
+    def _numbers(self, chosen: Sequence[list[Index] | None]) -> Index:
+        """(m,) numbers of the rows that were chosen of each graph."""
+        index = np.uint32 if self._first[-1] <= np.iinfo(np.uint32).max else np.int64
+        numbers: Index = np.empty(self.num_edges, dtype=index)
+        at = 0
+        for g, of_graph in enumerate(chosen):
+            for rows in [np.arange(len(self._edges[g]))] if of_graph is None else of_graph:
+                numbers[at : at + len(rows)] = rows + self._first[g]
+                at += len(rows)
+        return numbers

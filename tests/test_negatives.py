@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from ngm import EdgeBatch, EdgeKind, EdgeLoader, Graph, NGMClassifier, NGMLoss, Regularizer
 from ngm.distances import DISTANCES, ONE_SIDED
+from ngm.negatives import NeighborLookup
 from ngm.networks import FFNN
 from tests.conftest import Problem, make_problem, random_graph
 
@@ -296,3 +298,17 @@ def test_a_loader_that_draws_no_pairs_is_refused_by_a_loss_that_wants_them(probl
 def test_negatives_are_a_number_per_graph(problem: Problem) -> None:
     with pytest.raises(ValueError, match="negatives has 2 entries for 1 graphs"):
         EdgeLoader(problem.x, problem.y, problem.graph, negatives=[1, 2])
+
+
+def test_neighbors_are_looked_up_with_eight_bytes_an_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ngm._pair_keys._ROWS_AT_ONCE", 500)
+    graph = random_graph(2000, 200_000, 0)
+    lists = graph.edges[:150_000].flip(1), graph.edges[150_000:]
+    tracemalloc.start()
+    lookup = NeighborLookup(2000, *lists)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8.5 * graph.num_edges
+    pairs = np.random.default_rng(0).integers(2000, size=(2, 1000))
+    joined = {frozenset(edge) for edge in graph.edges.tolist()}
+    assert lookup.joined(pairs).tolist() == [u == v or {u, v} in joined for u, v in pairs.T.tolist()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 from ngm import EdgeKind, EdgeLoader, Graph, sampling
+from ngm.edge_batch import ALL_KINDS
+from ngm.sampled_edges import SampledEdges
 from tests.conftest import random_graph
 from tests.edge_sources import communities
 
@@ -49,6 +52,21 @@ def test_a_large_graph_costs_at_most_28_bytes_an_edge_with_its_own_20(
         next(iter(loader))
     per_node = 2000 * 40
     assert held(loader, set()) <= bytes_per_edge * sum(g.num_edges for g in given) + per_node
+
+
+@pytest.mark.parametrize(("kinds", "bytes_per_edge"), [(ALL_KINDS, 0.5), ({EdgeKind.UU}, 8.5)])
+def test_edges_are_counted_and_chosen_with_memory_for_few_of_them(
+    kinds: Collection[EdgeKind], bytes_per_edge: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ngm.sampled_edges.CHUNK", 500)
+    graph, labeled = random_graph(2000, 200_000, 0), torch.arange(2000) < 20
+    SampledEdges([graph], [kinds], labeled)  # whatever is imported or kept by the first call
+    tracemalloc.start()
+    edges = SampledEdges([graph], [kinds], labeled)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert edges.num_edges > 0.9 * graph.num_edges  # of those of kind UU 4 bytes are kept, and as many are there twice for a moment
+    assert peak < bytes_per_edge * graph.num_edges
 
 
 def test_edges_of_a_graph_are_not_copied() -> None:
