@@ -65,7 +65,9 @@ def test_edges_are_counted_and_chosen_with_memory_for_few_of_them(
     edges = SampledEdges([graph], [kinds], labeled)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert edges.num_edges > 0.9 * graph.num_edges  # of those of kind UU 4 bytes are kept, and as many are there twice for a moment
+    assert (
+        edges.num_edges > 0.9 * graph.num_edges
+    )  # of those of kind UU 4 bytes are kept, and as many are there twice for a moment
     assert peak < bytes_per_edge * graph.num_edges
 
 

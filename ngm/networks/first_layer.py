@@ -31,13 +31,23 @@ class FirstLayer(nn.Module):
         self.pool = pool
 
     def forward(self, codes: Tensor) -> Tensor:
-        """(b, L) codes -> (b, frames, 1, (L - kernel + 1) // pool)."""
+        """(b, L) codes, from 0 to `characters`, -> (b, frames, 1, (L - kernel + 1) // pool)."""
         if codes.device.type != "cpu" or torch.compiler.is_compiling():
             return self.convolution(codes)
+        self._check(codes)
         exact = self.weight.dtype if self.weight.dtype == torch.float64 else torch.float32
         table = F.pad(self.weight.permute(2, 1, 0), (0, 0, 1, 0)).to(exact)  # (kernel, characters + 1, frames)
         pooled: Tensor = _LookUp.apply(codes, table, self.bias.to(exact), self.pool)  # type: ignore[no-untyped-call]
         return pooled.to(self.weight.dtype)[:, None].permute(0, 3, 1, 2)
+
+    def _check(self, codes: Tensor) -> None:
+        """Refuses characters that the table has no row for: compiled loops do not look."""
+        low, high = codes.aminmax() if codes.numel() else (0, 0)
+        if low < 0 or high > self.weight.shape[1]:
+            raise ValueError(
+                f"codes are from {int(low)} to {int(high)}; give 0 for blank and 1 to {self.weight.shape[1]} for the "
+                "characters of the alphabet, as ngm.text.quantize does"
+            )
 
     def convolution(self, codes: Tensor) -> Tensor:
         """The same by steps that every device has and `torch.export` can follow."""

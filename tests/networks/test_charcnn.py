@@ -182,6 +182,11 @@ def test_same_seed_gives_the_same_steps() -> None:
         ),
         (lambda: CharCNNModule(4, length=60), "length is 60; size 'tiny' needs at least 69 characters"),
         (
+            lambda: CharCNNModule(4)(torch.full((2, 90), 71)),
+            "codes are from 0 to 71; give 0 for blank and 1 to 70 for the characters of the alphabet",
+        ),
+        (lambda: CharCNNModule(4)(torch.full((2, 90), -1)), "codes are from -1 to -1; give 0 for blank"),
+        (
             lambda: CharCNNModule(4, length=100)(torch.zeros(1, 101, dtype=torch.uint8)),
             "texts have 101 characters; this network reads 100 at most",
         ),
