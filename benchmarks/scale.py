@@ -3,11 +3,11 @@
     python benchmarks/scale.py [--nodes 400000] [--degree 16] [--width 64] [--epochs 3] [--json] [--keep]
     python benchmarks/scale.py --page
 
-A generated graph and one of half its degree are cut into two parts; every process trains on its parts for some epochs,
-then spreads labels over them. From the two degrees follow bytes an edge and bytes a node. Bytes that are sent are
-counted where they are handed over. Cuts by streaming and, where pymetis is installed, by METIS are compared on the
-generated graph and, where it is on this machine, on PubMed. `--page` writes the figures of docs/scale.md from the kept
-result, and measures nothing.
+A generated graph, one of half its degree and one of half its nodes are cut into two parts; every process trains on its
+parts for some epochs, then spreads labels over them. From the three follow bytes an edge, a node and a process. Bytes
+that are sent are counted where they are handed over. Cuts by streaming and, where pymetis is installed, by METIS are
+compared on the generated graph and, where it is on this machine, on PubMed. `--page` writes the figures of
+docs/scale.md from the kept result, and measures nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import numpy as np
 from generated_graph import PeakMemory, few_labels, memory, write_graph, write_rows
 from scale_parts import rank_job
 from scale_parts.page import markdown, with_block
+from scipy.optimize import nnls
 
 from ngm import Graph, open_graph, partition_graph
 from ngm.choices import PartitionMethod
@@ -42,14 +43,14 @@ PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
 CUTS = (2, 8, 32)  # parts
 
 
-def write_parts(folder: Path, degree: int, options: argparse.Namespace) -> float:
+def write_parts(folder: Path, nodes: int, degree: int, width: int) -> float:
     """Writes a generated graph in two parts; bytes an edge that cutting it took."""
-    write_graph(folder / "graph", options.nodes, degree, CLASSES)
-    write_rows(folder / "x.npy", options.nodes, options.width, CLASSES)
+    write_graph(folder / "graph", nodes, degree, CLASSES)
+    write_rows(folder / "x.npy", nodes, width, CLASSES)
     graph, x = open_graph(folder / "graph").graph, np.load(folder / "x.npy", mmap_mode="r")
     before = memory()["anonymous"]
     with PeakMemory() as peak:
-        partition_graph(folder / "parts", graph, x, few_labels(options.nodes, CLASSES, 0.01), parts=2)
+        partition_graph(folder / "parts", graph, x, few_labels(nodes, CLASSES, 0.01), parts=2)
     return (peak.anonymous - before) / graph.num_edges
 
 
@@ -70,19 +71,21 @@ def on_ranks(folder: Path, world: int, options: argparse.Namespace) -> list[dict
     return [json.loads(output.splitlines()[-1]) for output in outputs]
 
 
-def constants_of(ranks: Sequence[Mapping[str, Any]], half: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Bytes an edge and a node, solved from the mean process of two degrees; the rest from the larger one."""
+def constants_of(*graphs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Bytes an edge, a node and a process, solved from the mean process of each graph; the rest from the first one."""
+    ranks = graphs[0]
 
     def mean(key: str, some: Sequence[Mapping[str, Any]] = ranks) -> float:
         return float(np.mean([rank[key] for rank in some]))
 
-    counts = [[mean("edges", some), mean("own", some) + mean("border", some)] for some in (ranks, half)]
-    solved = np.linalg.lstsq(counts, [mean("training_bytes", some) for some in (ranks, half)], rcond=None)[0]
+    counts = [[mean("edges", some), mean("own", some) + mean("border", some), 1] for some in graphs]
+    solved, _ = nnls(np.array(counts), np.array([mean("training_bytes", some) for some in graphs]))
     own = sum(rank["own"] for rank in ranks)
     return {
         "ranks": list(ranks),
-        "bytes_an_edge": float(max(solved[0], 0.0)),
-        "bytes_a_node": float(max(solved[1], 0.0)),
+        "bytes_an_edge": float(solved[0]),
+        "bytes_a_node": float(solved[1]),
+        "process_bytes": float(solved[2]),
         "border_share": sum(rank["border"] for rank in ranks) / own,
         "seconds_an_edge": max(rank["seconds_an_epoch"] for rank in ranks) / mean("edges"),
         "gradient_bytes": mean("gradient_bytes_a_step"),
@@ -115,12 +118,12 @@ def pubmed() -> Graph | None:
 def measure(options: argparse.Namespace) -> None:
     """Measures everything, keeps and prints it."""
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folders = {degree: Path(name) / str(degree) for degree in (options.degree, options.degree // 2)}
-        cutting = [write_parts(folder, degree, options) for degree, folder in folders.items()]
-        measured = {
-            world: [on_ranks(folder / "parts", world, options) for folder in folders.values()] for world in (1, 2)
-        }
-        graphs = {"generated": Graph.open(folders[options.degree] / "graph"), "PubMed": pubmed()}
+        n, degree = options.nodes, options.degree
+        shapes = ((n, degree), (n, degree // 2), (n // 2, degree))
+        folders = [Path(name) / f"{i}" for i in range(len(shapes))]
+        cutting = [write_parts(folder, *shape, options.width) for folder, shape in zip(folders, shapes, strict=True)]
+        measured = {world: [on_ranks(folder / "parts", world, options) for folder in folders] for world in (1, 2)}
+        graphs = {"generated": Graph.open(folders[0] / "graph"), "PubMed": pubmed()}
         found = {graph: cuts(edges) for graph, edges in graphs.items() if edges is not None}
     rows = {str(world): constants_of(*ranks) for world, ranks in measured.items()}
     alone, two = rows["1"], rows["2"]

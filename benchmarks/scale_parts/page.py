@@ -35,14 +35,15 @@ def _processes(result: Mapping[str, Any]) -> str:
             number(100 * row["border_share"]),
             number(row["bytes_an_edge"]),
             number(row["bytes_a_node"]),
+            number(row["process_bytes"] / 2**20),
             number(1e6 * row["seconds_an_edge"]),
             number(row["gradient_bytes"] / 1024),
             number(row["exchanged_bytes"] / 1024),
         ]
         for world, row in result["rows"].items()
     ]
-    heads = ["processes", "nodes", "edges", "border %", "bytes an edge", "bytes a node", "microseconds an edge"]
-    heads += ["KiB of gradients a step", "KiB of rows a propagation step"]
+    heads = ["processes", "nodes", "edges", "border %", "bytes an edge", "bytes a node"]
+    heads += ["MiB a process", "microseconds an edge", "KiB of gradients a step", "KiB of rows a propagation step"]
     words = (
         "Processes of one thread each on a generated graph. Bytes are those that belong to a process alone while it "
         "trains, beside mapped files; those that are sent are counted in each process, not timed."

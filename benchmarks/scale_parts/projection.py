@@ -70,15 +70,16 @@ def project(constants: Mapping[str, Any], target: Target | None = None) -> Proje
     """What the target would take.
 
     Args:
-        constants: `disk_bytes_an_edge`, `bytes_an_edge`, `bytes_a_node` (of own and border nodes), `border_share`
-            (border rows over nodes), `seconds_an_edge` of a process, `gradient_bytes`.
+        constants: `disk_bytes_an_edge`, `bytes_an_edge`, `bytes_a_node` (of own and border nodes), `process_bytes`,
+            `border_share` (border rows over nodes), `seconds_an_edge` of a process, `gradient_bytes`.
         target: The graph and the machines.
     """
     t = target or Target()
     rows = t.nodes * (1 + constants["border_share"])
     disk = constants["disk_bytes_an_edge"] * t.edges + rows * (4 * t.width + 17)
-    memory = constants["bytes_an_edge"] * t.edges + constants["bytes_a_node"] * rows
-    machines = max(ceil(memory / (t.memory_gib * GIB)), 1)
+    data = constants["bytes_an_edge"] * t.edges + constants["bytes_a_node"] * rows
+    machines = max(ceil(data / (t.memory_gib * GIB - t.cores * constants["process_bytes"])), 1)
+    memory = data + machines * t.cores * constants["process_bytes"]
     seconds = constants["seconds_an_edge"] * t.edges / (machines * t.cores)
     steps = t.edges / t.batch_size
     bytes_per_second = t.network_gbit * 1e9 / 8
