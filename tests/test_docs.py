@@ -342,6 +342,18 @@ def test_the_figures_of_the_first_page_are_those_of_the_kept_runs() -> None:
         assert {figure(found[method]) for method in methods} <= page
 
 
+def test_the_table_of_ag_news_is_that_of_the_kept_runs() -> None:
+    section = text_of("docs/text.md").partition("## AG News")[2].partition("\n##")[0].replace("*", "")
+    kept = json.loads(text_of("benchmarks/results/ag-news.json"))["rows"]
+    by_metric = {(row["method"], row["metric"]): row for row in kept}
+    accuracies = [row for row in kept if row["metric"] == "accuracy"]
+    assert len(accuracies) > 8
+    for row in accuracies:
+        spread = f" ± {100 * row['std']:.1f}" if row["seeds"] > 1 else ""
+        validation = 100 * by_metric[row["method"], "validation"]["mean"]
+        assert f"\n| {row['method']} | {100 * row['mean']:.1f}{spread} | {row['seeds']} | {validation:.1f} |" in section
+
+
 def test_the_counts_of_kills_and_bad_input_are_those_of_the_kept_runs() -> None:
     page = text_of("docs/reliability.md")
     kills = json.loads(text_of("benchmarks/results/faults-kills.json"))["kills"]
