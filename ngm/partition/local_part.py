@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ngm._arguments import as_path
+from ngm._pair_keys import pair_keys
 from ngm.graph import Graph
 from ngm.networks.input_scaling import Table
 from ngm.partition.part_folder import PartsHeader, part_path, read_array, read_rows
@@ -183,7 +184,7 @@ def _joined(parts: Sequence[LocalPart], numbers: tuple[int, ...], rank: int) -> 
         owner=np.concatenate([part.owner for part in parts])[kept],
         place=np.concatenate([part.place for part in parts])[kept],
         graph=graph,
-        other_edges=torch.from_numpy(_without(others, edges, len(nodes))),
+        other_edges=torch.from_numpy(_without(others, edges, len(nodes), parts[0].header.directed)),
         x=_joined_rows(parts, kept),
         y=rows([part.y for part in parts]),
         labeled=rows([part.labeled for part in parts]),
@@ -219,13 +220,17 @@ def _joined_rows(parts: Sequence[LocalPart], kept: Ids) -> Table:
     return sp.csr_array(sp.vstack([*own, border[kept]], format="csr"))
 
 
-def _without(others: Ids, carried: Ids, n: int) -> Ids:
+def _without(others: Ids, carried: Ids, n: int, directed: bool) -> Ids:
     """Edges that other parts carry, each once, without those that turn out to be carried here."""
-    keys, first = np.unique(others[:, 0] * n + others[:, 1], return_index=True)
+
+    def keys_of(pairs: Ids) -> Ids:
+        first, second = (pairs if directed else np.sort(pairs, axis=1)).T  # parts have an edge either way round
+        return pair_keys(first, second, n)
+
+    keys, first = np.unique(keys_of(others), return_index=True)
     away = np.ones(len(keys), dtype=bool)
     for start in range(0, len(carried) if len(keys) else 0, _ROWS_AT_ONCE):
-        part = carried[start : start + _ROWS_AT_ONCE]
-        here = part[:, 0] * n + part[:, 1]
+        here = keys_of(carried[start : start + _ROWS_AT_ONCE])
         at = np.searchsorted(keys, here).clip(max=len(keys) - 1)
         away[at[keys[at] == here]] = False
-    return cast(Ids, others[first[away]])
+    return others[first[away]]

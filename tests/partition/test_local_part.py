@@ -46,6 +46,27 @@ def test_ranks_together_have_the_whole(tmp_path: Path, world: int, sparse: bool)
     assert sorted(edges) == [(*e, w) for e, w in zip(graph.edges.tolist(), graph.weight.tolist(), strict=True)]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("world", [1, 2])
+def test_other_edges_of_a_rank_are_those_of_its_parts_that_no_part_here_carries(
+    tmp_path: Path, world: int, directed: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(60, size=(300, 2)), num_nodes=60, directed=directed)
+    partition = partition_graph(tmp_path, graph, rng.normal(size=(60, 2)), np.arange(60) % 3, parts=4)
+
+    def as_pairs(edges: np.ndarray) -> list[tuple[int, int]]:
+        return [(u, v) if directed else (min(u, v), max(u, v)) for u, v in edges.tolist()]
+
+    for rank in range(world):
+        part = partition.local(rank, world)
+        alone = [partition.local(number, 4) for number in range(rank, 4, world)]
+        known = {edge for one in alone for edge in as_pairs(one.nodes[one.other_edges.numpy()])}
+        carried = set(as_pairs(part.nodes[part.graph.edges.numpy()]))
+        assert sorted(as_pairs(part.nodes[part.other_edges.numpy()])) == sorted(known - carried)
+        assert known & carried
+
+
 def test_a_rank_needs_no_part_but_its_own(tmp_path: Path) -> None:
     written(tmp_path / "parts")
     shutil.rmtree(tmp_path / "parts" / "part-0001")
